@@ -5,6 +5,7 @@
 // docs/collectives.md has the tables.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -37,8 +38,12 @@ struct NodeShape {
   [[nodiscard]] std::span<const std::uint32_t> with_local(std::uint32_t index) const {
     return std::span(by_local).subspan(local_start[index], local_start[index + 1] - local_start[index]);
   }
-  // Several nodes, and several ranks on one of them.
-  [[nodiscard]] bool hierarchical() const { return nodes() > 1 && nodes() < node.size(); }
+  // Several ranks on one of its nodes.
+  [[nodiscard]] bool shares() const { return nodes() < node.size(); }
+  // ... and several nodes.
+  [[nodiscard]] bool hierarchical() const { return nodes() > 1 && shares(); }
+  // The ranks of each node follow one another.
+  [[nodiscard]] bool consecutive() const { return std::is_sorted(node.begin(), node.end()); }
   [[nodiscard]] bool even() const { return even_; }  // as many ranks on each
 
  private:

@@ -1,8 +1,6 @@
 // MPICH's forms that know which ranks share a node (src/mpid/ch4/src/ch4_coll_impl.h; scan: src/mpi/coll/scan). The
 // first rank of each node stands for it among the nodes. What goes on within a node is messages here too, where MPICH
 // may use shared memory.
-#include <algorithm>
-
 #include "replay/collectives/groups.hpp"
 #include "replay/collectives/parts.hpp"
 
@@ -111,7 +109,7 @@ void mpich_allreduce_alpha(const CollectiveCall& c, std::uint32_t me, RankSchedu
 // one's first rank sends it to its node.
 void mpich_scan_smp(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   with_nodes(c, me, [&](const Hierarchy& h) {
-    if (!std::is_sorted(h.shape.node.begin(), h.shape.node.end())) {
+    if (!h.shape.consecutive()) {
       out.not_supported = "smp wants the ranks of each node to follow one another";
       return;
     }

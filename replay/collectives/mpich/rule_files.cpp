@@ -88,8 +88,8 @@ struct Branch {
 
 [[nodiscard]] bool true_of(const Test& t, const CollectiveCall& c) {
   const NodeShape* nodes = c.nodes;
-  const bool hierarchical = nodes != nullptr && nodes->hierarchical();
-  const bool one_node = nodes != nullptr && nodes->nodes() == 1;
+  const bool parent = nodes != nullptr && nodes->shares();
+  const bool one_node = parent && nodes->nodes() == 1;
   switch (t.asks) {
     case Asks::kCollective:
       return t.kind == c.kind && t.nonblocking == c.nonblocking;
@@ -101,9 +101,8 @@ struct Branch {
       return holds(t, c.ranks, c.ranks, one_node);
     case Asks::kHierarchy:
       if (t.shape == "any") return true;
-      if (t.shape == "parent") return hierarchical;
-      if (t.shape == "node") return one_node;
-      return !hierarchical;  // flat, node_roots
+      if (t.shape == "parent") return parent;
+      return t.shape != "node" && !parent;  // flat, node_roots
     case Asks::kRanksPerNode:
       return holds(t, nodes == nullptr ? 1 : (c.ranks + nodes->nodes() - 1) / nodes->nodes(), c.ranks,
                    one_node);
@@ -114,7 +113,7 @@ struct Branch {
     case Asks::kCount:
       return holds(t, elements_of(c), c.ranks, one_node);
     case Asks::kNodeConsecutive:
-      return t.wanted == (hierarchical && std::is_sorted(nodes->node.begin(), nodes->node.end()));
+      return t.wanted == (parent && nodes->consecutive());
     case Asks::kRegular: {
       const bool regular = c.counts.empty() || std::adjacent_find(c.counts.begin(), c.counts.end(),
                                                                   std::not_equal_to<>()) == c.counts.end();
@@ -315,7 +314,7 @@ class SelectionRules final : public CollectiveRules {
     if (found == nullptr) return built_in;
     // A form that knows nodes falls back where there are none, as in the library; its parts ask again.
     const bool misplaced = found->algorithm != nullptr && found->algorithm->asks_for_nodes &&
-                           (c.nodes == nullptr || !c.nodes->hierarchical());
+                           (c.nodes == nullptr || !c.nodes->shares());
     if (!misplaced && (found->algorithm != nullptr || found->missing)) return pick_of(*found);
     CollectiveCall flat = c;
     flat.nodes = nullptr;

@@ -1,11 +1,9 @@
-// MPICH's rules (maint/tuning/coll/mpir/generic.json and, on communicators with several ranks on a node of several,
+// MPICH's rules (maint/tuning/coll/mpir/generic.json and, on communicators with several ranks on a node,
 // maint/tuning/coll/ch4/generic.json; 4.1 to 5.0). Operators count as commutative and built in, buffers as not in place.
 // Non-blocking forms have the messages of the blocking ones but where flat.cpp says otherwise, and thresholds of their own.
-#include <algorithm>
-
+#include "replay/collectives/rules.hpp"
 #include "replay/collectives/mpich/limits.hpp"
 #include "replay/collectives/parts.hpp"
-#include "replay/collectives/rules.hpp"
 
 namespace weft::replay {
 namespace {
@@ -23,7 +21,7 @@ constexpr std::int64_t kIalltoallShort = 2048;
   return elements_of(c) < static_cast<std::int64_t>(std::bit_floor(c.ranks));
 }
 
-// On a communicator with a hierarchy of nodes; empty: as a flat one.
+// On a communicator with several ranks on a node, which may be the only one; empty: as a flat one.
 std::string_view among_nodes(const CollectiveCall& c) {
   switch (c.kind) {
     case OpKind::barrier:
@@ -34,9 +32,9 @@ std::string_view among_nodes(const CollectiveCall& c) {
     case OpKind::reduce:
       return c.nonblocking || c.bytes <= mpich::kReduceShort ? "composition_beta" : "composition_alpha";
     case OpKind::allreduce:
-      return c.nonblocking ? "" : "composition_alpha";
+      return c.nonblocking || c.nodes->nodes() == 1 ? "" : "composition_alpha";
     case OpKind::scan:
-      return std::is_sorted(c.nodes->node.begin(), c.nodes->node.end()) ? "smp" : "";
+      return c.nodes->consecutive() ? "smp" : "";
     default:
       return "";
   }
@@ -96,8 +94,7 @@ class MpichRules final : public CollectiveRules {
  public:
   [[nodiscard]] Pick pick(const CollectiveCall& c) const override {
     if (c.kind >= OpKind::neighbor_allgather) return {&default_collective(c)};
-    const bool hierarchy = c.nodes != nullptr && c.nodes->hierarchical();
-    const std::string_view name = hierarchy ? among_nodes(c) : "";
+    const std::string_view name = c.nodes != nullptr && c.nodes->shares() ? among_nodes(c) : "";
     return {&library_collective(c.kind, "mpich.", name.empty() ? flat(c) : name)};
   }
   [[nodiscard]] bool sends_empties(const CollectiveCall& c) const override {

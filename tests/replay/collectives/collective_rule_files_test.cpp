@@ -173,6 +173,7 @@ TEST(MpichRuleFile, CompositionsAreForCommunicatorsWithNodes) {
   const NodeShape pairs(std::vector<std::uint32_t>{0, 0, 1, 1, 2, 2, 3, 3, 4, 4});
   const NodeShape one(std::vector<std::uint32_t>(10, 1));
   const NodeShape dealt(std::vector<std::uint32_t>{0, 1, 0, 1, 0, 1, 0, 1, 0, 1});
+  const NodeShape apart(std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   const auto pick = [&](OpKind kind, std::int64_t bytes, const NodeShape& shape) {
     CollectiveCall c = call(kind, 10, bytes);
     c.nodes = &shape;
@@ -181,12 +182,14 @@ TEST(MpichRuleFile, CompositionsAreForCommunicatorsWithNodes) {
   EXPECT_EQ(pick(OpKind::bcast, 99, pairs), "mpich.composition_alpha");
   EXPECT_EQ(pick(OpKind::bcast, 100, pairs), "mpich.composition_beta");
   EXPECT_EQ(pick(OpKind::bcast, 200, pairs), "mpich.binomial") << "gamma: as flat";
-  EXPECT_EQ(pick(OpKind::bcast, 99, one), "mpich.binomial") << "no leaf: the built-in rules";
+  EXPECT_EQ(pick(OpKind::bcast, 99, one), "mpich.composition_alpha") << "one node is a hierarchy, too";
+  EXPECT_EQ(pick(OpKind::bcast, 99, apart), "mpich.binomial") << "no leaf: the built-in rules";
   EXPECT_EQ(pick(OpKind::allreduce, 8, one), "mpich.recursive_doubling");
   EXPECT_EQ(pick(OpKind::allreduce, 8, pairs), "mpich.composition_alpha");
   EXPECT_EQ(pick(OpKind::scan, 8, pairs), "mpich.smp");
   EXPECT_EQ(pick(OpKind::scan, 8, dealt), "mpich.recursive_doubling");
-  EXPECT_EQ(pick(OpKind::scan, 8, one), "mpich.recursive_doubling");
+  EXPECT_EQ(pick(OpKind::scan, 8, one), "mpich.smp");
+  EXPECT_EQ(pick(OpKind::scan, 8, apart), "mpich.recursive_doubling");
   // The parts of a form that knows nodes ask again, without nodes: they do not get it for ever.
   const auto always = rules_of(R"({"collective=bcast": {"algorithm=MPIR_Bcast_intra_smp": {}}})");
   ASSERT_TRUE(always);

@@ -305,7 +305,9 @@ TEST(NodeShape, RanksOfAHostAreANodeAndNodesAreInTheOrderOfTheirFirstRank) {
       EXPECT_EQ(s.on(s.node[r])[s.local[r]], r);
     }
     EXPECT_EQ(s.nodes(), seen.size());
+    EXPECT_EQ(s.shares(), seen.size() < hosts.size());
     EXPECT_EQ(s.hierarchical(), seen.size() > 1 && seen.size() < hosts.size());
+    EXPECT_EQ(s.consecutive(), hosts != std::vector<std::uint32_t>({5, 2, 5, 2, 9}));
     bool even = true;
     for (const auto& [host, count] : members) even = even && count == members.begin()->second;
     EXPECT_EQ(s.even(), even);

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -78,7 +77,7 @@ std::int64_t pair_bytes(const Recorded& call, std::uint32_t from, std::uint32_t 
 }
 
 // The same of our schedule.
-Pairs scheduled(const CollectiveRules& rules, const Recorded& r, const NodeShape* nodes,
+Pairs scheduled(const CollectiveRules& rules, const Recorded& r, const NodeShape& nodes,
                 std::string_view& algorithm) {
   Pairs ours;
   for (std::uint32_t me = 0; me < r.ranks; ++me) {
@@ -96,7 +95,7 @@ Pairs scheduled(const CollectiveRules& rules, const Recorded& r, const NodeShape
     if (r.kind == OpKind::reduce_scatter) bytes = std::accumulate(list.begin(), list.end(), std::int64_t{0});
     CollectiveCall call{.kind = r.kind, .ranks = r.ranks, .root = r.root, .bytes = bytes, .counts = list};
     call.nonblocking = r.nonblocking;
-    call.nodes = nodes;
+    call.nodes = &nodes;
     EXPECT_TRUE(check_collective(call, me, "wire"));
     RankSchedule s;
     algorithm = build_chosen(rules, call, me, s).name;
@@ -117,8 +116,22 @@ bool is_not_compared(const Recorded& r, bool nodes) {
   return nodes && r.bytes == 0 && (r.name == "bcast" || r.name == "allreduce");
 }
 
+enum class Nodes : std::uint8_t { kApart, kOddAndEven, kOne };
+
+std::uint32_t host_of(Nodes nodes, std::uint32_t rank) {
+  switch (nodes) {
+    case Nodes::kApart:
+      return rank;
+    case Nodes::kOddAndEven:
+      return rank % 2;
+    case Nodes::kOne:
+      return 0;
+  }
+  return 0;
+}
+
 // Returns how many calls were compared, by collective.
-std::map<std::string, int> compare(const std::string& file, const char* rules_name, bool odd_and_even) {
+std::map<std::string, int> compare(const std::string& file, const char* rules_name, Nodes where) {
   const bool uneven = file.find("uneven") != std::string::npos;
   const auto rules = *open_collective_rules(rules_name);
   std::istringstream in(unpacked(support::oracle_dir() + "/collectives/" + file));
@@ -126,15 +139,13 @@ std::map<std::string, int> compare(const std::string& file, const char* rules_na
   std::string line;
   while (std::getline(in, line)) {
     const Recorded r = parsed(line, uneven);
-    if (rules_name[0] == 'm' && is_not_compared(r, odd_and_even)) continue;
-    std::optional<NodeShape> nodes;
-    if (odd_and_even) {
-      std::vector<std::uint32_t> hosts(r.ranks);
-      for (std::uint32_t k = 0; k < r.ranks; ++k) hosts[k] = k % 2;
-      nodes.emplace(hosts);
-    }
+    if (rules_name[0] == 'm' && is_not_compared(r, where != Nodes::kApart)) continue;
+    if (where == Nodes::kOne && r.name == "scan") continue;
+    std::vector<std::uint32_t> hosts(r.ranks);
+    for (std::uint32_t k = 0; k < r.ranks; ++k) hosts[k] = host_of(where, k);
+    const NodeShape nodes(hosts);
     std::string_view algorithm;
-    const Pairs ours = scheduled(*rules, r, nodes ? &*nodes : nullptr, algorithm);
+    const Pairs ours = scheduled(*rules, r, nodes, algorithm);
     EXPECT_EQ(ours, r.pairs) << r.name << ' ' << r.ranks << " ranks, root " << r.root << ", " << r.bytes
                              << " B, counts " << r.counts << ": " << algorithm;
     ++calls[r.name];
@@ -143,20 +154,20 @@ std::map<std::string, int> compare(const std::string& file, const char* rules_na
 }
 
 TEST(CollectiveWire, EveryPairsMessagesAndBytesAreThoseOfOpenMpi) {
-  const auto calls = compare("openmpi_wire.txt.zst", "openmpi4", false);
+  const auto calls = compare("openmpi_wire.txt.zst", "openmpi4", Nodes::kApart);
   EXPECT_EQ(calls.size(), 26u);
   EXPECT_EQ(calls.at("bcast"), 7 * 2 * 9) << "2 to 8 ranks, two roots, 9 sizes";
 }
 
 // Uneven counts, none among them, and vectors that no power of two divides.
 TEST(CollectiveWire, UnevenCountsAndNoneAsOpenMpi) {
-  const auto calls = compare("openmpi_uneven_wire.txt.zst", "openmpi4", false);
+  const auto calls = compare("openmpi_uneven_wire.txt.zst", "openmpi4", Nodes::kApart);
   EXPECT_EQ(calls.size(), 28u);
   EXPECT_EQ(calls.at("alltoallv"), 5 * 5 * 3) << "2, 3, 5, 8, 9 ranks; 5 sizes; 3 kinds of counts";
 }
 
 TEST(CollectiveWire, EveryPairsMessagesAndBytesAreThoseOfMpich) {
-  const auto calls = compare("mpich_wire.txt.zst", "mpich", false);
+  const auto calls = compare("mpich_wire.txt.zst", "mpich", Nodes::kApart);
   EXPECT_EQ(calls.size(), 26u);
   EXPECT_EQ(calls.at("bcast"), 7 * 2 * 9);
   int all = 0;
@@ -165,14 +176,14 @@ TEST(CollectiveWire, EveryPairsMessagesAndBytesAreThoseOfMpich) {
 }
 
 TEST(CollectiveWire, UnevenCountsAndNoneAsMpich) {
-  const auto calls = compare("mpich_uneven_wire.txt.zst", "mpich", false);
+  const auto calls = compare("mpich_uneven_wire.txt.zst", "mpich", Nodes::kApart);
   EXPECT_EQ(calls.size(), 28u);
   EXPECT_EQ(calls.at("iallgatherv"), 4 * 5 * 3) << "3, 5, 8, 9 ranks; 5 sizes; 3 kinds of counts";
 }
 
 // Odd ranks on one node, even ones on the other.
 TEST(CollectiveWire, WithNodesToo) {
-  const auto calls = compare("mpich_nodes_wire.txt.zst", "mpich", true);
+  const auto calls = compare("mpich_nodes_wire.txt.zst", "mpich", Nodes::kOddAndEven);
   EXPECT_EQ(calls.size(), 26u);
   EXPECT_EQ(calls.at("bcast"), 5 * 2 * 9) << "4 to 8 ranks";
   int all = 0;
@@ -181,7 +192,14 @@ TEST(CollectiveWire, WithNodesToo) {
 }
 
 TEST(CollectiveWire, UnevenCountsAndNoneWithNodesToo) {
-  EXPECT_EQ(compare("mpich_uneven_nodes_wire.txt.zst", "mpich", true).size(), 28u);
+  EXPECT_EQ(compare("mpich_uneven_nodes_wire.txt.zst", "mpich", Nodes::kOddAndEven).size(), 28u);
+}
+
+TEST(CollectiveWire, WithAllRanksOnOneNodeToo) {
+  const auto calls = compare("mpich_one_node_wire.txt.zst", "mpich", Nodes::kOne);
+  EXPECT_EQ(calls.size(), 25u);
+  EXPECT_EQ(calls.at("bcast"), 3 * 2 * 9) << "2, 5 and 8 ranks, two roots, 9 sizes";
+  EXPECT_EQ(calls.at("iscan"), 3 * 9);
 }
 
 }  // namespace

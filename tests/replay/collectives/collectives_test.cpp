@@ -30,21 +30,22 @@ TEST_P(EveryAlgorithm, DeliversWhatMpiSaysForOneTo40Ranks) {
   }
 }
 
-// Three shapes of nodes: four ranks each and what is left, dealt round to three, and one with most of the ranks.
+// Four shapes of nodes: four ranks each and what is left, dealt round to three, one with most of the ranks, and one node.
 NodeShape shape_of(int which, std::uint32_t p) {
   std::vector<std::uint32_t> hosts(p);
-  for (std::uint32_t r = 0; r < p; ++r) hosts[r] = which == 0 ? r / 4 : which == 1 ? r % 3 : r < 2 ? r : 7;
+  for (std::uint32_t r = 0; r < p; ++r)
+    hosts[r] = which == 0 ? r / 4 : which == 1 ? r % 3 : which == 2 && r < 2 ? r : 7;
   return NodeShape(hosts);
 }
 
-TEST(Collectives, FormsThatKnowNodesDeliverOnThreeShapesOfNodes) {
+TEST(Collectives, FormsThatKnowNodesDeliverOnFourShapesOfNodes) {
   const auto mpich = open_collective_rules("mpich");
   const auto openmpi = open_collective_rules("openmpi5");
   ASSERT_TRUE(mpich && openmpi);
   for (const auto& a : collective_algorithms()) {
     if (!a.asks_for_nodes) continue;
     for (std::uint32_t p = 1; p <= 40; ++p)
-      for (int which = 0; which < 3; ++which) {
+      for (int which = 0; which < 4; ++which) {
         const NodeShape nodes = shape_of(which, p);
         if (a.name == "mpich.smp" && !std::is_sorted(nodes.node.begin(), nodes.node.end())) continue;
         const bool han = a.name == "openmpi.han";
