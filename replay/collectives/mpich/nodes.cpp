@@ -106,7 +106,7 @@ void mpich_allreduce_alpha(const CollectiveCall& c, std::uint32_t me, RankSchedu
 }
 
 // The last rank of a node has the sum over the node. The first ranks scan those, hand theirs to the next node, and that
-// one's first rank sends it to its node.
+// one's first rank sends it to its node. The blocking form first tells each node by an int whether anything comes.
 void mpich_scan_smp(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   with_nodes(c, me, [&](const Hierarchy& h) {
     if (!h.shape.consecutive()) {
@@ -121,6 +121,7 @@ void mpich_scan_smp(const CollectiveCall& c, std::uint32_t me, RankSchedule& out
     if (h.first && h.node + 1 < h.shape.nodes()) out.send(firsts[h.node + 1], c.bytes);
     if (h.first && h.node > 0) out.recv(firsts[h.node - 1], c.bytes);
     out.next_round();
+    if (!c.nonblocking) h.within(OpKind::bcast, 4, 0, out);
     if (h.node > 0) h.within(OpKind::bcast, c.bytes, 0, out);
   });
 }

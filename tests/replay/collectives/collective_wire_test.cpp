@@ -116,9 +116,10 @@ bool is_not_compared(const Recorded& r, bool nodes) {
   return nodes && r.bytes == 0 && (r.name == "bcast" || r.name == "allreduce");
 }
 
-enum class Nodes : std::uint8_t { kApart, kOddAndEven, kOne };
+enum class Nodes : std::uint8_t { kApart, kOddAndEven, kOne, kThreeBlocks };
 
-std::uint32_t host_of(Nodes nodes, std::uint32_t rank) {
+// Of three blocks the first ones have one rank more.
+std::uint32_t host_of(Nodes nodes, std::uint32_t rank, std::uint32_t ranks) {
   switch (nodes) {
     case Nodes::kApart:
       return rank;
@@ -126,6 +127,10 @@ std::uint32_t host_of(Nodes nodes, std::uint32_t rank) {
       return rank % 2;
     case Nodes::kOne:
       return 0;
+    case Nodes::kThreeBlocks: {
+      const std::uint32_t longer = ranks / 3 + 1, of_longer = ranks % 3 * longer;
+      return rank < of_longer ? rank / longer : ranks % 3 + (rank - of_longer) / (ranks / 3);
+    }
   }
   return 0;
 }
@@ -140,9 +145,8 @@ std::map<std::string, int> compare(const std::string& file, const char* rules_na
   while (std::getline(in, line)) {
     const Recorded r = parsed(line, uneven);
     if (rules_name[0] == 'm' && is_not_compared(r, where != Nodes::kApart)) continue;
-    if (where == Nodes::kOne && r.name == "scan") continue;
     std::vector<std::uint32_t> hosts(r.ranks);
-    for (std::uint32_t k = 0; k < r.ranks; ++k) hosts[k] = host_of(where, k);
+    for (std::uint32_t k = 0; k < r.ranks; ++k) hosts[k] = host_of(where, k, r.ranks);
     const NodeShape nodes(hosts);
     std::string_view algorithm;
     const Pairs ours = scheduled(*rules, r, nodes, algorithm);
@@ -197,9 +201,17 @@ TEST(CollectiveWire, UnevenCountsAndNoneWithNodesToo) {
 
 TEST(CollectiveWire, WithAllRanksOnOneNodeToo) {
   const auto calls = compare("mpich_one_node_wire.txt.zst", "mpich", Nodes::kOne);
-  EXPECT_EQ(calls.size(), 25u);
+  EXPECT_EQ(calls.size(), 26u);
   EXPECT_EQ(calls.at("bcast"), 3 * 2 * 9) << "2, 5 and 8 ranks, two roots, 9 sizes";
-  EXPECT_EQ(calls.at("iscan"), 3 * 9);
+  EXPECT_EQ(calls.at("scan"), 3 * 9);
+}
+
+// Where the ranks of each node follow one another, scan goes by nodes.
+TEST(CollectiveWire, WithNodesOfConsecutiveRanksToo) {
+  const auto calls = compare("mpich_block_nodes_wire.txt.zst", "mpich", Nodes::kThreeBlocks);
+  EXPECT_EQ(calls.size(), 26u);
+  EXPECT_EQ(calls.at("scan"), 2 * 9) << "6 and 7 ranks";
+  EXPECT_EQ(calls.at("iscan"), 2 * 9);
 }
 
 }  // namespace
