@@ -48,6 +48,7 @@ class CollectiveRounds {
   // post_one(message) for each message of the round in order, of the wanted sort. Stops where it returns false.
   struct RoundMessage {
     bool send = false;
+    bool paced = false;      // as ScheduleMessage::paced
     std::uint32_t peer = 0;  // world rank
     std::uint32_t context = 0;
     std::int32_t tag = 0;
@@ -74,7 +75,7 @@ class CollectiveRounds {
       if (!(s.send ? sends : receives)) continue;
       const std::uint32_t peer = peer_of(s);
       if (!s.send && rules.cost.has_cpu_costs()) receive_cost_ += rules.cost.recv(s.bytes);
-      if (!post_one(RoundMessage{s.send, peer, context, tag_, s.bytes})) return;
+      if (!post_one(RoundMessage{s.send, s.paced, peer, context, tag_, s.bytes})) return;
     }
   }
   // The round was posted; its end is waited for.

@@ -103,6 +103,7 @@ void bcast_pipeline(const CollectiveCall& c, std::uint32_t me, RankSchedule& out
   const auto segments = static_cast<std::uint32_t>(
       std::min(kMaxSegments, c.bytes / kSegment + (c.bytes % kSegment == 0 ? 0 : 1)));
   const Blocks b = Blocks::cut(c.bytes, segments);
+  const RankSchedule::Pace pace(out, segments > 1);
   for (std::uint32_t s = 0; s <= segments; ++s) {
     if (s < segments && rel > 0) recv_blocks(out, b, r.rank(rel - 1), s, 1);
     if (s > 0 && rel + 1 < c.ranks) send_blocks(out, b, r.rank(rel + 1), s - 1, 1);

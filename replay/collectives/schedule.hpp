@@ -2,7 +2,9 @@
 //
 // In a round a rank posts all of its sends and receives at once and goes on to the next round when all of
 // them are over. Together the ranks' rounds form a DAG of messages; within one (source, destination) pair
-// messages match in the order in which both sides post them.
+// messages match in the order in which both sides post them. A send is over as one of the program would be: an eager one at
+// once. That of a segment is *paced*: it is over when its data have come, so that segments to a peer follow one another on
+// the wire, as those of a library do, and do not share it.
 //
 // Ranks here are communicator ranks 0..p-1. Blocks: the payload is cut into logical blocks so that tests can
 // follow the data: `first_block`/`blocks` say which blocks a message carries (meaning: the head comment of
@@ -53,6 +55,7 @@ struct CollectiveCall {
 struct ScheduleMessage {
   std::uint32_t round = 0;  // ascending
   bool send = false;
+  bool paced = false;  // of a send: whatever its protocol, it is over when its data have come
   std::uint32_t peer = 0;
   std::int64_t bytes = 0;
   std::uint32_t first_block = 0;
@@ -77,6 +80,7 @@ class RankSchedule {
     not_supported = {};
     window_ = kAll;
     phase_ = Phase::kTakes;
+    paced_ = false;
     stopped_in_ = loop_ = 0;
   }
   // Before build(), after clear().
@@ -92,15 +96,30 @@ class RankSchedule {
   }
 
   void send(std::uint32_t to, std::int64_t bytes, std::uint32_t first_block = 0, std::uint32_t blocks = 1) {
-    add({0, true, to, bytes, first_block, blocks});
+    add({0, true, false, to, bytes, first_block, blocks});
   }
   void recv(std::uint32_t from, std::int64_t bytes, std::uint32_t first_block = 0, std::uint32_t blocks = 1) {
-    add({0, false, from, bytes, first_block, blocks});
+    add({0, false, false, from, bytes, first_block, blocks});
   }
+  // While one lives that is on, what is added is paced.
+  class Pace {
+   public:
+    Pace(RankSchedule& schedule, bool on) : schedule_(schedule), before_(schedule.paced_) {
+      schedule_.paced_ = before_ || on;
+    }
+    Pace(const Pace&) = delete;
+    Pace& operator=(const Pace&) = delete;
+    ~Pace() { schedule_.paced_ = before_; }
+
+   private:
+    RankSchedule& schedule_;
+    bool before_;
+  };
   // In the current round, whatever m.round is.
   void add(ScheduleMessage m) {
     if (phase_ != Phase::kTakes) return;
     m.round = rounds;
+    m.paced = m.paced || paced_;
     messages.push_back(m);
   }
   // Ends the current round, if it has messages: no round is empty, and after build() `rounds` is their
@@ -137,6 +156,7 @@ class RankSchedule {
 
   std::uint32_t window_ = kAll;  // messages
   Phase phase_ = Phase::kTakes;
+  bool paced_ = false;
   std::uint32_t loop_ = 0;        // calls of steps() in this build()
   std::uint32_t stopped_in_ = 0;  // of these, the one that the window ended; 0: none yet
   std::uint32_t stopped_at_ = 0;

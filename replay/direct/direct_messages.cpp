@@ -127,7 +127,8 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
   drop(i);
 }
 
-void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op& op, Target target) {
+void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op& op, Target target,
+                             bool paced) {
   ranks_[src].computed = false;
   const auto dst = static_cast<std::uint32_t>(op.peer);
   const Instant at = l.clock;
@@ -135,7 +136,7 @@ void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op&
   Channels::Channel& c = channels_.find(src, dst, op.comm.index());
   Message& m = messages_[i];
   const bool over =
-      begin_message(m, cost_, {src, dst, op.comm.index(), op.tag, op.amount, op.kind}, target, at);
+      begin_message(m, cost_, {src, dst, op.comm.index(), op.tag, op.amount, op.kind, paced}, target, at);
   if (audits_.matches != nullptr) audits_.matches->sent(i, m);
   m.route = c.route;
   m.route_epoch = c.epoch;

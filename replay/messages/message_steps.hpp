@@ -30,6 +30,7 @@ struct Sent {
   std::int32_t tag = 0;
   std::int64_t bytes = 0;
   traces::OpKind kind{};
+  bool paced = false;  // the send is over when all has come, whatever its protocol
 };
 
 // Makes m the message of a send at `now`, of whose end `target` is to be told. True: the send is over at once, so `target` is to be
@@ -45,7 +46,7 @@ struct Sent {
   m.protocol = cost.protocol_of(sent.kind, sent.bytes);
   m.posted = now;
   if ((sent.context & Target::kActivity) != 0) m.state |= kCollective;
-  if (m.protocol != Protocol::kRendezvous) return true;
+  if (m.protocol != Protocol::kRendezvous && !sent.paced) return true;
   m.send_target = target;
   return false;
 }

@@ -1,6 +1,8 @@
 // Replays whose times are known in closed form: alpha + beta n and what max-min sharing makes of it.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include "replay/engine.hpp"
@@ -257,6 +259,77 @@ TEST(Protocol, OverheadsOccupyTheCpuOfTheirRank) {
   EXPECT_EQ(r.ranks[0].finish.count(), 900'000);
   EXPECT_EQ(r.ranks[0].send.count(), 900'000);
   EXPECT_EQ(r.ranks[1].finish.count(), 900'000 + 2 * kUs + 200'000) << "the last message leaves at 0.9 us";
+}
+
+// k segments of s bytes along p ranks: a rank sends one while the next one comes. Sent eagerly, they follow one another all the same.
+TEST(ClosedForm, SegmentsFollowOneAnotherDownAChainAndUpIt) {
+  constexpr std::int64_t kSegments = 256, kRanks = 8, kStep = 2 * kUs + 65536 * 80;
+  const auto p = crossbar(kRanks);
+  for (const bool ahead : {true, false})
+    for (const OpKind kind : {OpKind::bcast, OpKind::reduce}) {
+      MemoryTrace t(kRanks);
+      for (std::uint32_t r = 0; r < kRanks; ++r) t.collective(r, kind, 0, kSegments * 65536, CommId(0));
+      ReplayOptions o;
+      o.ranks_ahead = ahead;
+      o.collectives[std::string(traces::op_name(kind))] = "pipeline";
+      EXPECT_EQ(run(t, p, o).makespan.count(), (kSegments + kRanks - 2) * kStep) << traces::op_name(kind);
+    }
+}
+
+// Of a binary tree of seven the links of three ranks carry each segment twice.
+TEST(ClosedForm, SegmentsFollowOneAnotherDownATreeAndUpIt) {
+  constexpr std::int64_t kSegments = 100, kStep = 2 * kUs + 2 * 65536 * 80;
+  const auto file = std::filesystem::path(::testing::TempDir()) / "weft_segments_of_a_tree.conf";
+  std::ofstream(file) << "2\n7 1 2 1 0 5 0 65536\n11 1 2 1 0 4 0 65536\n";
+  const auto p = crossbar(7);
+  for (const bool ahead : {true, false})
+    for (const OpKind kind : {OpKind::bcast, OpKind::reduce}) {
+      MemoryTrace t(7);
+      for (std::uint32_t r = 0; r < 7; ++r) t.collective(r, kind, 0, kSegments * 65536, CommId(0));
+      ReplayOptions o;
+      o.ranks_ahead = ahead;
+      o.collective_rules = file.string();
+      EXPECT_EQ(run(t, p, o).makespan.count(), (kSegments + 1) * kStep) << traces::op_name(kind);
+    }
+  std::filesystem::remove(file);
+}
+
+// A rank takes a segment while the one before goes up, also where both sides of a message wait for each other.
+TEST(ClosedForm, AReductionInSegmentsOverlapsWhatComesWithWhatGoes) {
+  constexpr std::int64_t kSegments = 100, kRanks = 8;
+  const auto file = std::filesystem::path(::testing::TempDir()) / "weft_segments_of_a_chain.conf";
+  std::ofstream(file) << "2\n7 1 2 1 0 3 0 65536\n11 1 2 1 0 3 0 65536\n";
+  const auto p = crossbar(kRanks);
+  for (const OpKind kind : {OpKind::bcast, OpKind::reduce}) {
+    MemoryTrace t(kRanks);
+    for (std::uint32_t r = 0; r < kRanks; ++r) t.collective(r, kind, 0, kSegments * 65536, CommId(0));
+    ReplayOptions o = raw(RawMode::kRendezvous);
+    o.collective_rules = file.string();
+    EXPECT_EQ(run(t, p, o).makespan.count(), (kSegments + kRanks - 2) * (2 * kUs + 65536 * 80))
+        << traces::op_name(kind);
+  }
+  std::filesystem::remove(file);
+}
+
+// Segments of every tree of Open MPI's bcast and reduce, where all sends wait for their receive: 17 over each of p - 1 edges.
+TEST(ClosedForm, SegmentsOfEveryTreeArrive) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "weft_segments_of_trees.conf";
+  for (const int algorithm : {2, 3, 4, 5, 6})
+    for (const std::uint32_t p : {2u, 3u, 6u, 9u})
+      for (const OpKind kind : {OpKind::bcast, OpKind::reduce}) {
+        if (kind == OpKind::bcast && algorithm == 4) continue;  // halves
+        const bool bcast = kind == OpKind::bcast;
+        std::ofstream(file) << "1\n" << (bcast ? 7 : 11) << " 1 2 1 0 " << algorithm << " 2 1000\n";
+        MemoryTrace t(p);
+        for (std::uint32_t r = 0; r < p; ++r)
+          t.collective(r, kind, static_cast<std::int32_t>(p - 1), 17 * 1000, CommId(0));
+        ReplayOptions o = raw(RawMode::kRendezvous);
+        o.collective_rules = file.string();
+        const auto r = run(t, crossbar(static_cast<int>(p)), o);
+        EXPECT_TRUE(r.finished) << traces::op_name(kind) << ' ' << algorithm << ", " << p << " ranks";
+        EXPECT_EQ(r.network.count, 17 * (p - 1));
+      }
+  std::filesystem::remove(file);
 }
 
 TEST(Determinism, TheSameReplayTwiceHasTheSameFingerprint) {

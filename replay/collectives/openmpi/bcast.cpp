@@ -68,24 +68,27 @@ void openmpi_bcast_split_binary(const CollectiveCall& c, std::uint32_t me, RankS
   const auto send = [&](std::uint32_t to, int half, std::uint32_t segment) {
     out.send(r.rank(to), halves[half].of(segment), start(half) + segment, 1);
   };
-  if (v == 0) {
-    for (std::uint32_t s = 0; s < halves[0].count(); ++s)
-      for (int half = 0; half < 2; ++half) {
-        if (half >= static_cast<int>(t.children().size()) || s >= halves[half].count()) continue;
-        send(t.children()[static_cast<std::size_t>(half)], half, s);
+  {
+    const RankSchedule::Pace pace(out, halves[0].count() > 1);
+    if (v == 0) {
+      for (std::uint32_t s = 0; s < halves[0].count(); ++s)
+        for (int half = 0; half < 2; ++half) {
+          if (half >= static_cast<int>(t.children().size()) || s >= halves[half].count()) continue;
+          send(t.children()[static_cast<std::size_t>(half)], half, s);
+          out.next_round();
+        }
+    } else {
+      const int half = v % 2 == 1 ? 0 : 1;
+      const Blocks& mine = halves[half];
+      for (std::uint32_t s = 0; s <= mine.count(); ++s) {
+        if (s < mine.count()) out.recv(r.rank(t.parent()), mine.of(s), start(half) + s, 1);
+        for (const std::uint32_t child : t.children()) {
+          if (s == 0) continue;
+          send(child, half, s - 1);
+          out.next_round();
+        }
         out.next_round();
       }
-  } else {
-    const int half = v % 2 == 1 ? 0 : 1;
-    const Blocks& mine = halves[half];
-    for (std::uint32_t s = 0; s <= mine.count(); ++s) {
-      if (s < mine.count()) out.recv(r.rank(t.parent()), mine.of(s), start(half) + s, 1);
-      for (const std::uint32_t child : t.children()) {
-        if (s == 0) continue;
-        send(child, half, s - 1);
-        out.next_round();
-      }
-      out.next_round();
     }
   }
   const auto whole = [&](std::uint32_t peer, int half, bool sends) {

@@ -82,6 +82,7 @@ bool ready(const CollectiveCall& c, bool even, RankSchedule& out) {
 void openmpi_han_bcast(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (!ready(c, true, out)) return;
   const Han h(c, me);
+  const RankSchedule::Pace pace(out, h.segments() > 1);
   const bool leader = h.local() == h.root_local();
   if (leader) h.up(OpKind::bcast, h.size(0), false, h.root_node(), out);
   RankSchedule up;
@@ -98,6 +99,7 @@ void openmpi_han_bcast(const CollectiveCall& c, std::uint32_t me, RankSchedule& 
 void openmpi_han_reduce(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (!ready(c, true, out)) return;
   const Han h(c, me);
+  const RankSchedule::Pace pace(out, h.segments() > 1);
   const bool leader = h.local() == h.root_local();
   RankSchedule up;
   RankSchedule low;
@@ -113,6 +115,7 @@ void openmpi_han_reduce(const CollectiveCall& c, std::uint32_t me, RankSchedule&
 void openmpi_han_allreduce(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (!ready(c, false, out)) return;
   const Han h(c, me);
+  const RankSchedule::Pace pace(out, h.segments() > 1);
   const bool leader = h.local() == 0;
   RankSchedule up;
   RankSchedule low;

@@ -36,29 +36,30 @@ void libnbc_reduce_binomial(const CollectiveCall& c, std::uint32_t me, RankSched
   swap_peers(c, from, out);
 }
 
-// A segment is received, then sent on, then the next one is received.
 void libnbc_bcast_chain(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (c.bytes == 0 || c.ranks == 1) return;
   CollectiveCall cut = c;
   cut.segment = c.bytes < 524288 ? 8192 : 32768;
-  const Blocks segments = segments_of(cut, c.bytes);
   const std::size_t from = out.messages.size();
-  const Tree t = Tree::chain(swapped(c, me), c.ranks, 1);
-  for (std::uint32_t s = 0; s < segments.count(); ++s) {
-    if (!t.is_top()) recv_blocks(out, segments, t.parent(), s, 1);
-    out.next_round();
-    for (const std::uint32_t child : t.children()) send_blocks(out, segments, child, s, 1);
-    out.next_round();
-  }
+  openmpi::append_down(segments_of(cut, c.bytes), {c.ranks}, Tree::chain(swapped(c, me), c.ranks, 1), out);
   swap_peers(c, from, out);
 }
 
+// A segment is received, then sent on, then the next one is received.
 void libnbc_reduce_chain(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (c.bytes == 0 || c.ranks == 1) return;
   CollectiveCall cut = c;
   cut.segment = 8192;
+  const Blocks segments = segments_of(cut, c.bytes);
   const std::size_t from = out.messages.size();
-  openmpi::append_up(segments_of(cut, c.bytes), {c.ranks}, Tree::chain(swapped(c, me), c.ranks, 1), out);
+  const Tree t = Tree::chain(swapped(c, me), c.ranks, 1);
+  const RankSchedule::Pace pace(out, segments.count() > 1);
+  for (std::uint32_t s = 0; s < segments.count(); ++s) {
+    for (const std::uint32_t child : t.children()) recv_blocks(out, segments, child, s, 1);
+    out.next_round();
+    if (!t.is_top()) send_blocks(out, segments, t.parent(), s, 1);
+    out.next_round();
+  }
   swap_peers(c, from, out);
 }
 

@@ -96,6 +96,7 @@ Blocks segments_of(const CollectiveCall& c, std::int64_t bytes) {
 void append_down(const Blocks& segments, Relative r, const Tree& t, RankSchedule& out) {
   const std::uint32_t n = segments.count();
   const std::uint32_t lag = t.is_top() ? 0 : 1;
+  const RankSchedule::Pace pace(out, n > 1);
   out.steps(0, n + lag, [&](std::uint32_t s) {
     if (lag == 1 && s < n) recv_blocks(out, segments, r.rank(t.parent()), s, 1);
     if (s >= lag)
@@ -105,12 +106,16 @@ void append_down(const Blocks& segments, Relative r, const Tree& t, RankSchedule
 }
 
 void append_up(const Blocks& segments, Relative r, const Tree& t, RankSchedule& out) {
-  out.steps(0, segments.count(), [&](std::uint32_t s) {
-    for (const std::uint32_t child : t.children()) {
-      recv_blocks(out, segments, r.rank(child), s, 1);
-      out.next_round();
-    }
-    if (!t.is_top()) send_blocks(out, segments, r.rank(t.parent()), s, 1);
+  const std::uint32_t n = segments.count();
+  const std::uint32_t lag = t.children().empty() ? 0 : 1;
+  const RankSchedule::Pace pace(out, n > 1);
+  out.steps(0, n + lag, [&](std::uint32_t s) {
+    if (s >= lag && !t.is_top()) send_blocks(out, segments, r.rank(t.parent()), s - lag, 1);
+    if (s < n)
+      for (const std::uint32_t child : t.children()) {
+        recv_blocks(out, segments, r.rank(child), s, 1);
+        out.next_round();
+      }
     out.next_round();
   });
 }

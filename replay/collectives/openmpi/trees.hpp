@@ -55,7 +55,8 @@ class Tree {
 // The whole vector in segments down a tree: a segment goes to all children at once while the next one comes.
 // `first_block`: number of the first segment.
 void append_down(const Blocks& segments, Relative r, const Tree& t, RankSchedule& out);
-// Up a tree: each segment is received from one child after the other, then sent on.
+// Up a tree: each segment is received from one child after the other, then sent on while the next one comes from the first
+// child, whose receive ompi_coll_base_reduce_generic() has posted by then.
 void append_up(const Blocks& segments, Relative r, const Tree& t, RankSchedule& out);
 
 // The parts of a composed algorithm, as the rules of the call choose.

@@ -221,6 +221,44 @@ TEST(OpenMpiRules, HansMessagesAreThoseOfItsSteps) {
   EXPECT_EQ(sent(OpKind::scatter, 96, 3, 4), P(2 * 4 * 96, 3 * 4 * 96));
 }
 
+// Segments wait for those before them; a message that is whole, or a block of its own, waits for nothing.
+TEST(OpenMpiRules, SegmentsArePacedAndWholeMessagesAreNot) {
+  const NodeShape pairs(std::vector<std::uint32_t>{0, 0, 1, 1, 2, 2});
+  const auto paced = [&](OpKind kind, const char* name, std::int64_t bytes, std::int64_t segment) {
+    const auto algorithm = find_collective(kind, name);
+    EXPECT_TRUE(algorithm) << name;
+    std::size_t messages = 0, of_them = 0;
+    for (std::uint32_t me = 0; me < 6; ++me) {
+      CollectiveCall c = call(kind, 6, bytes);
+      c.nodes = &pairs;
+      c.segment = segment;
+      RankSchedule s;
+      (*algorithm)->build(c, me, s);
+      messages += s.messages.size();
+      for (const auto& m : s.messages) of_them += m.paced ? 1 : 0;
+    }
+    EXPECT_GT(messages, 0u) << name;
+    return of_them == 0 ? "none" : of_them == messages ? "all" : "some";
+  };
+  for (const OpKind kind : {OpKind::bcast, OpKind::reduce})
+    for (const char* name : {"openmpi.chain", "openmpi.pipeline", "openmpi.binomial"}) {
+      EXPECT_STREQ(paced(kind, name, kMi, 0), "none") << name;
+      EXPECT_STREQ(paced(kind, name, kMi, 65536), "all") << name;
+    }
+  EXPECT_STREQ(paced(OpKind::bcast, "openmpi.split_binary_tree", kMi, 0), "none");
+  EXPECT_STREQ(paced(OpKind::bcast, "openmpi.split_binary_tree", kMi, 65536), "some") << "halves at the end";
+  for (const OpKind kind : {OpKind::bcast, OpKind::reduce, OpKind::allreduce}) {
+    EXPECT_STREQ(paced(kind, "openmpi.han", 65536, 0), "none");
+    EXPECT_STREQ(paced(kind, "openmpi.han", kMi, 0), "all");
+  }
+  for (const OpKind kind : {OpKind::bcast, OpKind::reduce}) {
+    EXPECT_STREQ(paced(kind, "libnbc.chain", 8192, 0), "none");
+    EXPECT_STREQ(paced(kind, "libnbc.chain", kMi, 0), "all");
+    EXPECT_STREQ(paced(kind, "pipeline", 65536, 0), "none");
+    EXPECT_STREQ(paced(kind, "pipeline", kMi, 0), "all");
+  }
+}
+
 TEST(CollectiveRules, UnknownNamesAreAnsweredWithTheKnownOnes) {
   const auto r = open_collective_rules("openmp");
   ASSERT_FALSE(r);
