@@ -31,6 +31,10 @@ namespace weft::replay {
 class CollectiveRules;
 struct NodeShape;
 
+// Whose ranks a call runs among: those of a communicator, or, as part of an algorithm that knows nodes, those of one node,
+// or the first ones of all nodes.
+enum class Among : std::uint8_t { kAll, kNode, kNodeRoots };
+
 struct CollectiveCall {
   traces::OpKind kind{};    // blocking form
   std::uint32_t ranks = 1;  // p
@@ -50,6 +54,7 @@ struct CollectiveCall {
   // node, null: none do.
   const CollectiveRules* rules = nullptr;
   const NodeShape* nodes = nullptr;
+  Among among = Among::kAll;
 };
 
 struct ScheduleMessage {

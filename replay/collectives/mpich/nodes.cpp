@@ -23,6 +23,7 @@ struct Hierarchy {
     CollectiveCall part = c;
     part.kind = kind;
     part.bytes = bytes;
+    part.among = Among::kNode;
     append_among(part, shape.on(node), root_local, shape.local[me], out);
   }
   // ... and among the first ranks of all nodes, if I am one.
@@ -31,6 +32,7 @@ struct Hierarchy {
     CollectiveCall part = c;
     part.kind = kind;
     part.bytes = bytes;
+    part.among = Among::kNodeRoots;
     append_among(part, shape.with_local(0), root_node, node, out);
   }
   void message(std::uint32_t from, std::uint32_t to, std::int64_t bytes, RankSchedule& out) const {

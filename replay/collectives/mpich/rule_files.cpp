@@ -86,10 +86,20 @@ struct Branch {
   }
 }
 
+// What versions 4.0 to 4.3 know of a communicator: its kind, and on how many nodes it is.
+struct CommunicatorKind {
+  bool parent, one_node;
+  std::int64_t nodes;
+  explicit CommunicatorKind(const CollectiveCall& c)
+      : parent(c.nodes != nullptr && c.nodes->shares()),
+        one_node(parent && c.nodes->nodes() == 1),
+        nodes(c.among == Among::kNode ? 1
+              : c.nodes != nullptr    ? c.nodes->nodes()
+                                      : c.ranks) {}
+};
+
 [[nodiscard]] bool true_of(const Test& t, const CollectiveCall& c) {
-  const NodeShape* nodes = c.nodes;
-  const bool parent = nodes != nullptr && nodes->shares();
-  const bool one_node = parent && nodes->nodes() == 1;
+  const auto [parent, one_node, nodes] = CommunicatorKind(c);
   switch (t.asks) {
     case Asks::kCollective:
       return t.kind == c.kind && t.nonblocking == c.nonblocking;
@@ -102,10 +112,11 @@ struct Branch {
     case Asks::kHierarchy:
       if (t.shape == "any") return true;
       if (t.shape == "parent") return parent;
-      return t.shape != "node" && !parent;  // flat, node_roots
+      if (t.shape == "node") return c.among == Among::kNode;
+      if (t.shape == "node_roots") return c.among == Among::kNodeRoots;
+      return !parent && c.among == Among::kAll;  // flat
     case Asks::kRanksPerNode:
-      return holds(t, nodes == nullptr ? 1 : (c.ranks + nodes->nodes() - 1) / nodes->nodes(), c.ranks,
-                   one_node);
+      return holds(t, (c.ranks + nodes - 1) / nodes, c.ranks, one_node);
     case Asks::kBytes:
       return holds(t, c.bytes, c.ranks, one_node);
     case Asks::kTotal:
@@ -113,7 +124,7 @@ struct Branch {
     case Asks::kCount:
       return holds(t, elements_of(c), c.ranks, one_node);
     case Asks::kNodeConsecutive:
-      return t.wanted == (parent && nodes->consecutive());
+      return t.wanted == (parent && c.nodes->consecutive());
     case Asks::kRegular: {
       const bool regular = c.counts.empty() || std::adjacent_find(c.counts.begin(), c.counts.end(),
                                                                   std::not_equal_to<>()) == c.counts.end();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -199,6 +200,40 @@ TEST(MpichRuleFile, CompositionsAreForCommunicatorsWithNodes) {
   RankSchedule s;
   EXPECT_EQ(build_chosen(**always, c, 0, s).name, "mpich.composition_alpha");
   EXPECT_EQ(s.messages.size(), 4u) << "to the first ranks of three nodes, and to the other of its own";
+}
+
+// MPICH 4.0 to 4.3 prunes the tree for the communicator of a node and for that of the first ranks, too.
+TEST(MpichRuleFile, PartsOfCompositionsAreOfTheirOwnKind) {
+  const auto r = rules_of(R"({
+    "collective=bcast": {"comm_hierarchy=node": {"algorithm=MPIR_Bcast_intra_scatter_ring_allgather": {}},
+      "comm_hierarchy=node_roots": {"algorithm=MPIR_Bcast_intra_scatter_recursive_doubling_allgather": {}},
+      "comm_hierarchy=flat": {"algorithm=MPIR_Bcast_intra_binomial": {}}},
+    "collective=allgather": {"comm_avg_ppn<=1": {"algorithm=MPIR_Allgather_intra_ring": {}},
+      "comm_size=any": {"algorithm=MPIR_Allgather_intra_brucks": {}}}})");
+  ASSERT_TRUE(r) << r.error().message();
+  const auto pick = [&](OpKind kind, Among among) {
+    CollectiveCall c = call(kind, 4, 1 << 20);
+    c.among = among;
+    return picked(*r, c);
+  };
+  EXPECT_EQ(pick(OpKind::bcast, Among::kAll), "mpich.binomial");
+  EXPECT_EQ(pick(OpKind::bcast, Among::kNode), "mpich.scatter_ring_allgather");
+  EXPECT_EQ(pick(OpKind::bcast, Among::kNodeRoots), "mpich.scatter_recursive_doubling_allgather");
+  EXPECT_EQ(pick(OpKind::allgather, Among::kAll), "mpich.ring") << "every rank on a node of its own";
+  EXPECT_EQ(pick(OpKind::allgather, Among::kNode), "mpich.brucks") << "four ranks on one";
+  EXPECT_EQ(pick(OpKind::allgather, Among::kNodeRoots), "mpich.ring");
+  // Three ranks on each of two nodes.
+  const NodeShape two(std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1});
+  CollectiveCall c = call(OpKind::bcast, 6, 6);
+  c.nodes = &two;
+  std::map<std::uint32_t, int> sends;
+  for (const std::uint32_t me : {0u, 3u}) {
+    RankSchedule s;
+    EXPECT_EQ(build_chosen(**r, c, me, s).name, "mpich.composition_alpha");
+    for (const auto& m : s.messages) sends[me] += m.send ? 1 : 0;
+  }
+  EXPECT_EQ(sends[0], 1 + 1 + 2 + 2) << "scatter and allgather of the two, then of its node";
+  EXPECT_EQ(sends[3], 1 + 2 + 2);
 }
 
 TEST(RuleFiles, MalformedOnesAreAnsweredWithTheirPlace) {
