@@ -28,11 +28,11 @@ enum class Asks : std::uint8_t {
   kNodeConsecutive,
   kRegular,
 };
-enum class Bound : std::uint8_t { kAny, kBelow, kUpTo, kEqual, kPowerOfTwo, kBelowPowerOfTwo, kOneNode };
+enum class Bound : std::uint8_t { kBelow, kUpTo, kEqual, kPowerOfTwo, kBelowPowerOfTwo, kOneNode };
 
 struct Test {
   Asks asks = Asks::kAlways;
-  Bound bound = Bound::kAny;
+  Bound bound = Bound::kEqual;
   std::int64_t number = 0;
   bool wanted = true;  // of yes and no
   OpKind kind{};       // of a collective
@@ -52,8 +52,6 @@ struct Branch {
 
 [[nodiscard]] bool holds(const Test& t, std::int64_t value, std::uint32_t ranks, bool one_node) {
   switch (t.bound) {
-    case Bound::kAny:
-      return true;
     case Bound::kBelow:
       return value < t.number;
     case Bound::kUpTo:
@@ -110,13 +108,15 @@ struct CommunicatorKind {
     case Asks::kRanks:
       return holds(t, c.ranks, c.ranks, one_node);
     case Asks::kHierarchy:
-      if (t.shape == "any") return true;
       if (t.shape == "parent") return parent;
       if (t.shape == "node") return c.among == Among::kNode;
       if (t.shape == "node_roots") return c.among == Among::kNodeRoots;
       return !parent && c.among == Among::kAll;  // flat
-    case Asks::kRanksPerNode:
-      return holds(t, (c.ranks + nodes - 1) / nodes, c.ranks, one_node);
+    case Asks::kRanksPerNode: {                  // the mean, as its multiple by the nodes
+      Test of_all = t;
+      of_all.number = std::min<std::int64_t>(t.number, c.ranks + std::int64_t{1}) * nodes;
+      return holds(of_all, c.ranks, c.ranks, one_node);
+    }
     case Asks::kBytes:
       return holds(t, c.bytes, c.ranks, one_node);
     case Asks::kTotal:
@@ -181,6 +181,7 @@ class Reader {
     return bad_rules(file_, m.at, std::move(what), m.key, std::move(expected));
   }
   Result<Test> test(const Json::Member& m, const std::string& name, std::size_t eq) const {
+    if (m.key == "any" || (m.key.ends_with("=any") && name != "collective")) return Test{};
     if (eq == std::string::npos)
       return wrong(m, "condition without a value", "NAME=VALUE, NAME<N or NAME<=N");
     const std::string value = m.key.substr(eq + 1);
@@ -196,12 +197,12 @@ class Reader {
     }
     if (name == "comm_type") {
       if (value != "intra" && value != "inter")
-        return wrong(m, "unknown kind of communicator", "intra, inter");
+        return wrong(m, "unknown kind of communicator", "intra, inter, any");
       t.asks = value == "intra" ? Asks::kAlways : Asks::kNever;
       return t;
     }
     if (name == "comm_hierarchy") {
-      for (const std::string_view s : {"parent", "node_roots", "node", "flat", "any"})
+      for (const std::string_view s : {"parent", "node_roots", "node", "flat"})
         if (s == value) t.shape = s;
       if (t.shape.empty()) return wrong(m, "unknown hierarchy", "parent, node_roots, node, flat, any");
       t.asks = Asks::kHierarchy;
@@ -221,10 +222,10 @@ class Reader {
         {"is_node_consecutive", Asks::kNodeConsecutive, Asks::kNodeConsecutive, false}};
     for (const Flag& f : kFlags) {
       if (f.name != name) continue;
-      if (value != "yes" && value != "no" && value != "any") return wrong(m, "not yes or no", "yes, no, any");
+      if (value != "yes" && value != "no") return wrong(m, "not yes or no", "yes, no, any");
       t.wanted = value == "yes";
-      t.of_call = f.of_call && value != "any";
-      t.asks = value == "any" ? Asks::kAlways : t.wanted ? f.yes : f.no;
+      t.of_call = f.of_call;
+      t.asks = t.wanted ? f.yes : f.no;
       return t;
     }
     if (name == "comm_size")
@@ -248,9 +249,7 @@ class Reader {
       t.bound = number.starts_with('=') ? Bound::kUpTo : Bound::kBelow;
       if (t.bound == Bound::kUpTo) number.remove_prefix(1);
     }
-    if (t.bound == Bound::kEqual && number == "any") {
-      t.bound = Bound::kAny;
-    } else if (number == "pow2" && t.asks == Asks::kRanks && t.bound == Bound::kEqual) {
+    if (number == "pow2" && t.asks == Asks::kRanks && t.bound == Bound::kEqual) {
       t.bound = Bound::kPowerOfTwo;
     } else if (number == "pow2" && t.asks == Asks::kCount && t.bound == Bound::kBelow) {
       t.bound = Bound::kBelowPowerOfTwo;

@@ -236,6 +236,31 @@ TEST(MpichRuleFile, PartsOfCompositionsAreOfTheirOwnKind) {
   EXPECT_EQ(sends[3], 1 + 2 + 2);
 }
 
+// From 4.2 on a key may be "any", and any condition.
+TEST(MpichRuleFile, AnyIsTrueOfEveryCallAndTheMeanOfRanksPerNodeIsBelowItsBound) {
+  for (const char* any : {"any", "comm_type=any", "is_commutative=any", "comm_avg_ppn=any", "weather=any"}) {
+    const auto r = rules_of(std::string("{\"collective=bcast\": {\"") + any +
+                            "\": {\"algorithm=MPIR_Bcast_intra_scatter_ring_allgather\": {}}}}");
+    ASSERT_TRUE(r) << r.error().message();
+    EXPECT_EQ(picked(*r, call(OpKind::bcast, 2, 8)), "mpich.scatter_ring_allgather") << any;
+  }
+  EXPECT_FALSE(rules_of(R"({"collective=any": {"algorithm=MPIR_Bcast_intra_binomial": {}}})"));
+  const auto r = rules_of(R"({"collective=alltoall": {
+      "comm_avg_ppn<2": {"algorithm=MPIR_Alltoall_intra_pairwise": {}},
+      "comm_avg_ppn<=2": {"algorithm=MPIR_Alltoall_intra_scattered": {}},
+      "any": {"algorithm=MPIR_Alltoall_intra_brucks": {}}}})");
+  ASSERT_TRUE(r) << r.error().message();
+  const auto pick = [&](const std::vector<std::uint32_t>& hosts) {
+    const NodeShape nodes(hosts);
+    CollectiveCall c = call(OpKind::alltoall, static_cast<std::uint32_t>(hosts.size()), 8);
+    c.nodes = &nodes;
+    return picked(*r, c);
+  };
+  EXPECT_EQ(pick({0, 0, 1}), "mpich.pairwise") << "1.5";
+  EXPECT_EQ(pick({0, 0, 1, 1}), "mpich.scattered") << "2";
+  EXPECT_EQ(pick({0, 0, 0, 1, 1}), "mpich.brucks") << "2.5";
+}
+
 TEST(RuleFiles, MalformedOnesAreAnsweredWithTheirPlace) {
   const struct {
     const char* text;
@@ -359,7 +384,7 @@ TEST(RuleFiles, MalformedOnesAreAnsweredWithTheirPlace) {
       {"{\"collective=bcast\": {\"comm_size<x\": {}}}",
        "rules:1:23: error: not a bound; got \"comm_size<x\"; expected an integer, 0 or more, or any"},
       {"{\"collective=bcast\": {\"comm_type=both\": {}}}",
-       "rules:1:23: error: unknown kind of communicator; got \"comm_type=both\"; expected intra, inter"},
+       "rules:1:23: error: unknown kind of communicator; got \"comm_type=both\"; expected intra, inter, any"},
       {"{\"collective=bcast\": {\"comm_hierarchy=up\": {}}}",
        "rules:1:23: error: unknown hierarchy; got \"comm_hierarchy=up\"; expected parent, node_roots, node, "
        "flat, any"},
