@@ -5,6 +5,7 @@
 namespace weft::replay::collectives {
 
 using openmpi::append_down;
+using openmpi::in_segments;
 using openmpi::relative_rank;
 using openmpi::segments_of;
 using openmpi::Tree;
@@ -14,7 +15,7 @@ namespace {
 constexpr std::uint32_t kRadix = 4;  // coll_tuned_bcast_knomial_radix; no rule changes it
 
 void down(const CollectiveCall& c, const Tree& t, RankSchedule& out) {
-  if (c.bytes > 0 && c.ranks > 1) append_down(segments_of(c, c.bytes), {c.ranks, c.root}, t, out);
+  if (c.bytes > 0 && c.ranks > 1) append_down(segments_of(c), {c.ranks, c.root}, t, out);
 }
 
 // The elements divided by p, rounded up, in bytes.
@@ -63,7 +64,10 @@ void openmpi_bcast_split_binary(const CollectiveCall& c, std::uint32_t me, RankS
   const Relative r{c.ranks, c.root};
   const std::uint32_t v = r.of(me);
   const Tree t = Tree::binary(v, c.ranks);
-  const Blocks halves[2] = {segments_of(c, first), segments_of(c, second)};
+  // Unlike those of the other trees, its segments are rounded down.
+  const std::int64_t each =
+      c.segment > 0 ? std::max(c.segment / element, std::int64_t{1}) * element : c.bytes;
+  const Blocks halves[2] = {in_segments(first, each, element), in_segments(second, each, element)};
   const auto start = [&](int half) { return half == 0 ? 0 : halves[0].count(); };
   const auto send = [&](std::uint32_t to, int half, std::uint32_t segment) {
     out.send(r.rank(to), halves[half].of(segment), start(half) + segment, 1);

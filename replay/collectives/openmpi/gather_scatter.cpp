@@ -41,8 +41,7 @@ void openmpi_gather_linear_sync(const CollectiveCall& c, std::uint32_t me, RankS
   if (c.bytes == 0) return;
   const Relative r{c.ranks, c.root};
   const std::int64_t element = element_of(c);
-  std::int64_t first = c.bytes;
-  if (c.segment > 0 && c.segment < c.bytes) first = std::max(c.segment / element, std::int64_t{1}) * element;
+  const std::int64_t first = openmpi::segment_elements(c.segment, element, c.bytes / element) * element;
   // The part that makes the block whole carries it.
   const auto part = [&](std::uint32_t peer, bool sends, bool second) {
     const std::uint32_t block = sends ? r.of(me) : r.of(peer);

@@ -41,7 +41,7 @@ void libnbc_bcast_chain(const CollectiveCall& c, std::uint32_t me, RankSchedule&
   CollectiveCall cut = c;
   cut.segment = c.bytes < 524288 ? 8192 : 32768;
   const std::size_t from = out.messages.size();
-  openmpi::append_down(segments_of(cut, c.bytes), {c.ranks}, Tree::chain(swapped(c, me), c.ranks, 1), out);
+  openmpi::append_down(segments_of(cut), {c.ranks}, Tree::chain(swapped(c, me), c.ranks, 1), out);
   swap_peers(c, from, out);
 }
 
@@ -50,7 +50,7 @@ void libnbc_reduce_chain(const CollectiveCall& c, std::uint32_t me, RankSchedule
   if (c.bytes == 0 || c.ranks == 1) return;
   CollectiveCall cut = c;
   cut.segment = 8192;
-  const Blocks segments = segments_of(cut, c.bytes);
+  const Blocks segments = segments_of(cut);
   const std::size_t from = out.messages.size();
   const Tree t = Tree::chain(swapped(c, me), c.ranks, 1);
   const RankSchedule::Pace pace(out, segments.count() > 1);

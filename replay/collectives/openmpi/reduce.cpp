@@ -14,7 +14,7 @@ namespace {
 
 [[nodiscard]] bool nothing(const CollectiveCall& c) { return c.bytes == 0 || c.ranks == 1; }
 void up(const CollectiveCall& c, const Tree& t, RankSchedule& out) {
-  if (!nothing(c)) append_up(segments_of(c, c.bytes), {c.ranks, c.root}, t, out);
+  if (!nothing(c)) append_up(segments_of(c), {c.ranks, c.root}, t, out);
 }
 
 // Ranks of a pair add up one half each; then the odd one hands its half over and sits out.
@@ -66,7 +66,7 @@ void openmpi_reduce_binomial(const CollectiveCall& c, std::uint32_t me, RankSche
 void openmpi_reduce_in_order_binary(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (nothing(c)) return;
   const std::uint32_t last = c.ranks - 1;
-  const Blocks segments = segments_of(c, c.bytes);
+  const Blocks segments = segments_of(c);
   append_up(segments, {c.ranks, 0}, Tree::in_order_binary(me, c.ranks), out);
   if (c.root == last) return;
   if (me == last) send_blocks(out, segments, c.root, 0, segments.count());
@@ -121,8 +121,8 @@ void openmpi_allreduce_segmented_ring(const CollectiveCall& c, std::uint32_t me,
   const std::int64_t element = element_of(c);
   const std::int64_t count = c.bytes / element;
   const std::uint32_t p = c.ranks;
-  const std::int64_t segment = c.segment / element;
-  if (p == 1 || segment <= 0 || count < segment * p) return openmpi_allreduce_ring(c, me, out);
+  const std::int64_t segment = openmpi::segment_elements(c.segment, element, count);
+  if (p == 1 || count == 0 || count < segment * p) return openmpi_allreduce_ring(c, me, out);
   const std::int64_t rest = count % (segment * p);
   const std::int64_t wanted = count / (segment * p) + (rest >= p && rest > segment * p / 2 ? 1 : 0);
   const auto phases = static_cast<std::uint32_t>(std::min<std::int64_t>(wanted, 65536));

@@ -83,11 +83,18 @@ Tree Tree::in_order_binary(std::uint32_t rank, std::uint32_t p) {
   }
 }
 
-Blocks segments_of(const CollectiveCall& c, std::int64_t bytes) {
-  if (c.segment <= 0 || c.segment >= bytes) return Blocks::filled(bytes, bytes, 1);
-  constexpr std::int64_t kMost = 65536;
+std::int64_t segment_elements(std::int64_t segment, std::int64_t element, std::int64_t count) {
+  if (segment < element || segment >= element * count) return count;
+  return segment / element + (segment % element > element / 2 ? 1 : 0);
+}
+
+Blocks segments_of(const CollectiveCall& c) {
   const std::int64_t element = element_of(c);
-  std::int64_t each = std::max(c.segment / element, std::int64_t{1}) * element;
+  return in_segments(c.bytes, segment_elements(c.segment, element, c.bytes / element) * element, element);
+}
+
+Blocks in_segments(std::int64_t bytes, std::int64_t each, std::int64_t element) {
+  constexpr std::int64_t kMost = 65536;
   if (each < bytes / kMost) each = (bytes / kMost / element + 1) * element;
   if (each >= bytes) return Blocks::filled(bytes, bytes, 1);
   return Blocks::filled(bytes, each, static_cast<std::uint32_t>((bytes + each - 1) / each));

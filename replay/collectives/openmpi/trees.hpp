@@ -48,9 +48,13 @@ class Tree {
   return Relative{c.ranks, c.root}.of(me);
 }
 
-// Bytes in segments of c.segment, rounded down to whole elements; 0: one segment. Longer segments, so that there are
-// at most 65536.
-[[nodiscard]] Blocks segments_of(const CollectiveCall& c, std::int64_t bytes);
+// Elements of a segment of so many bytes, of a message of `count` elements: the nearest number, the lower one of two. All of
+// them where the segment is shorter than an element (COLL_BASE_COMPUTED_SEGCOUNT).
+[[nodiscard]] std::int64_t segment_elements(std::int64_t segment, std::int64_t element, std::int64_t count);
+// A message in segments as the rule of its call asks; 0: one segment.
+[[nodiscard]] Blocks segments_of(const CollectiveCall& c);
+// Bytes in segments of `each`, a multiple of `element`. Longer ones, so that there are at most 65536.
+[[nodiscard]] Blocks in_segments(std::int64_t bytes, std::int64_t each, std::int64_t element);
 
 // The whole vector in segments down a tree: a segment goes to all children at once while the next one comes.
 // `first_block`: number of the first segment.

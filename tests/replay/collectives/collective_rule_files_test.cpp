@@ -83,6 +83,38 @@ TEST(OpenMpiRuleFile, SegmentsAndRequestsCutMessagesAsAsked) {
   EXPECT_EQ(built(call(OpKind::reduce, 10, 10), 3).messages.size(), 1u) << "the end of the first chain";
 }
 
+// Elements of 8 bytes: the nearest number of them, and the whole message where a segment holds none.
+TEST(OpenMpiRuleFile, SegmentsAreRoundedToElementsAsInTheLibrary) {
+  const auto sizes = [](int collective, int algorithm, int segment, const CollectiveCall& c,
+                        std::uint32_t me) {
+    const auto r = rules_of("1\n" + std::to_string(collective) + " 1 2 1 0 " + std::to_string(algorithm) +
+                            " 0 " + std::to_string(segment) + "\n");
+    EXPECT_TRUE(r) << r.error().message();
+    RankSchedule s;
+    build_chosen(**r, c, me, s);
+    std::vector<std::int64_t> out;
+    for (const auto& m : s.messages)
+      if (m.send) out.push_back(m.bytes);
+    return out;
+  };
+  using Sizes = std::vector<std::int64_t>;
+  const auto pipeline = [&](int segment) { return sizes(7, 3, segment, call(OpKind::bcast, 2, 2048), 0); };
+  EXPECT_EQ(pipeline(1022), Sizes({1024, 1024})) << "127 elements and three quarters";
+  EXPECT_EQ(pipeline(1020), Sizes({1016, 1016, 16})) << "127 and a half";
+  EXPECT_EQ(pipeline(8).size(), 256u);
+  EXPECT_EQ(pipeline(4), Sizes({2048}));
+  EXPECT_EQ(pipeline(0), Sizes({2048}));
+  EXPECT_EQ(sizes(11, 3, 1022, call(OpKind::reduce, 2, 2048), 1), Sizes({1024, 1024}));
+  // The halves of a split tree are cut into 127 elements, or single ones; then the two children exchange halves.
+  EXPECT_EQ(sizes(7, 4, 1022, call(OpKind::bcast, 3, 4096), 0), Sizes({1016, 1016, 1016, 1016, 16, 16}));
+  EXPECT_EQ(sizes(7, 4, 4, call(OpKind::bcast, 3, 32), 0), Sizes({8, 8, 8, 8}));
+  EXPECT_EQ(sizes(9, 3, 1022, call(OpKind::gather, 3, 2048), 1), Sizes({1024, 1024}));
+  EXPECT_EQ(sizes(9, 3, 4, call(OpKind::gather, 3, 2048), 1), Sizes({2048, 0}));
+  // Two phases of a ring of two ranks: 2 x 2 x 128 elements; then the blocks go round.
+  EXPECT_EQ(sizes(2, 5, 1022, call(OpKind::allreduce, 2, 4096), 0), Sizes({1024, 1024, 2048}));
+  EXPECT_EQ(sizes(2, 5, 1022, call(OpKind::allreduce, 2, 0), 0), Sizes());
+}
+
 TEST(OpenMpiRuleFile, JsonTakesTheFirstMatchWithBoundsIncluded) {
   const auto r = rules_of(R"({"rule_file_version": 3, "module": "tuned", "collectives": {
     "bcast": [{"comm_size_min": 4, "comm_size_max": 8, "rules": [
