@@ -291,7 +291,8 @@ class JsonReader {
     return bad_rules(file_, v.at, "wrong kind of value", v.text, std::move(what));
   }
   [[nodiscard]] Result<std::int64_t> bound(const Json& v) const {
-    if (v.kind == Json::Kind::kString && v.text == "inf") return kNoLimit;
+    if (v.kind == Json::Kind::kString && (v.text == "inf" || v.text == "Inf" || v.text == "INF"))
+      return kNoLimit;
     if (v.kind == Json::Kind::kInteger && v.integer >= 0) return v.integer;
     return bad_rules(file_, v.at, "not a bound", v.text, "an integer, 0 or more, or \"inf\"");
   }

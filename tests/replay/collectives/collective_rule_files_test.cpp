@@ -115,6 +115,16 @@ TEST(OpenMpiRuleFile, SegmentsAreRoundedToElementsAsInTheLibrary) {
   EXPECT_EQ(sizes(2, 5, 1022, call(OpKind::allreduce, 2, 0), 0), Sizes());
 }
 
+TEST(OpenMpiRuleFile, JsonSpellsNoBoundInThreeWays) {
+  for (const std::string inf : {"inf", "Inf", "INF"}) {
+    const auto r = rules_of(R"({"collectives": {"bcast": [{"rules": [{"msg_size_max": ")" + inf +
+                            R"(", "alg": 3}]}]}})");
+    ASSERT_TRUE(r) << r.error().message();
+    EXPECT_EQ(picked(*r, call(OpKind::bcast, 4, 1 << 20)), "openmpi.pipeline") << inf;
+  }
+  EXPECT_FALSE(rules_of(R"({"collectives": {"bcast": [{"rules": [{"msg_size_max": "iNf", "alg": 3}]}]}})"));
+}
+
 TEST(OpenMpiRuleFile, JsonTakesTheFirstMatchWithBoundsIncluded) {
   const auto r = rules_of(R"({"rule_file_version": 3, "module": "tuned", "collectives": {
     "bcast": [{"comm_size_min": 4, "comm_size_max": 8, "rules": [
