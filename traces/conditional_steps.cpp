@@ -4,20 +4,30 @@
 
 namespace weft::traces {
 
+// Whether a message to or from `peer` cannot overtake what that rank waits for, where the body runs earlier.
+bool ConditionalSteps::may_go_first(std::int64_t peer) {
+  if (body_.free.contains(peer)) return true;
+  if (meetings_.since(body_.since, body_.comm, peer)) return false;
+  body_.free.insert(peer);
+  return true;
+}
+
 // Whether the body goes on with `op`.
 bool ConditionalSteps::in_body(const Op& op, std::span<const std::int64_t> list) {
+  const bool message = is_send(op.kind) || is_receive(op.kind);
   if (body_.first) {
     const bool takes = is_receive(op.kind) && op.comm == body_.comm &&
                        (op.peer == body_.source || op.peer == kAnySource) &&
                        (op.tag == body_.tag || op.tag == kAnyTag);
     if (!takes) return false;
     body_.first = false;
+  } else if (message && (op.comm != body_.comm || !may_go_first(op.peer))) {
+    return false;
   }
   const auto ours = [this](std::int64_t slot) {
     return body_.own.contains(static_cast<std::uint32_t>(slot));
   };
-  if (is_send(op.kind) || is_receive(op.kind)) {
-    if (op.comm != body_.comm) return false;
+  if (message) {
     if (op.request != kNoRequest) body_.own.insert(op.request);
     return true;
   }
@@ -37,7 +47,7 @@ void ConditionalSteps::add(std::uint64_t index, std::uint64_t name, const Op& op
     if (op.kind == OpKind::compute_time) {
       if (op.amount > kBodyComputePs) close_body();
     } else if (in_body(op, list)) {
-      body_.end = index;
+      if (op.kind != OpKind::sendrecv) body_.end = index;  // its receive half comes with it or neither does
     } else {
       close_body();
     }
@@ -45,6 +55,7 @@ void ConditionalSteps::add(std::uint64_t index, std::uint64_t name, const Op& op
   if (op.kind == OpKind::iprobe || op.kind == OpKind::improbe) {
     const OpenRuns::Poll key{op.comm, op.peer, op.tag, op.kind};
     if ((op.flags & kHit) == 0) {
+      if (runs_.empty()) meetings_.forget();
       runs_.miss(key, {index, name});
       return;
     }
@@ -56,13 +67,17 @@ void ConditionalSteps::add(std::uint64_t index, std::uint64_t name, const Op& op
     body_.comm = op.comm;
     body_.source = list[2];
     body_.tag = list[3];
-    for (const OpenRuns::Miss& m : runs_.take(key)) sink_.miss(m.name, index - m.index);
+    const std::vector<OpenRuns::Miss> misses = runs_.take(key);
+    body_.since = misses.empty() ? index : misses.front().index;
+    for (const std::int64_t who : {body_.source, std::int64_t{kAnySource}})
+      if (!meetings_.since(body_.since, body_.comm, who)) body_.free.insert(who);
+    for (const OpenRuns::Miss& m : misses) sink_.miss(m.name, index - m.index);
   } else if (runs_.empty()) {
     return;
-  } else if (is_receive(op.kind)) {
-    runs_.end_by_receive(op);
-  } else if (op.kind == OpKind::comm_free) {
-    runs_.end_by_communicator(op.comm);
+  } else {
+    meetings_.add(index, op, list);
+    if (is_receive(op.kind)) runs_.end_by_receive(op);
+    if (op.kind == OpKind::comm_free) runs_.end_by_communicator(op.comm);
   }
 }
 

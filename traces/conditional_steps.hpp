@@ -4,9 +4,12 @@
 // A run = polls of one rank with the same communicator, source and tag, up to the one that hits; a receive that could
 // have taken the message, or the communicator's end, closes a run without a hit. The body of a hit = the receive of
 // what was found, directly followed by point-to-point operations on the same communicator, with nothing between but
-// computation of kBodyComputePs at most; completions only of requests started in the body.
+// computation of kBodyComputePs at most; completions only of requests started in the body. Where the body runs at an earlier
+// poll it overtakes what the rank did since. So it ends before a message to or from a rank that the rank had to do with on
+// that communicator after the run's first miss: that rank may wait for what is overtaken.
 //
-// Memory: the polls of the runs that are open. O(log runs) an operation.
+// Memory: the polls of the runs that are open, and the ranks met on a communicator meanwhile. O(log (runs + ranks)) an
+// operation.
 #pragma once
 
 #include <cstdint>
@@ -107,6 +110,37 @@ class OpenRuns {
   std::set<Poll> by_tag_;  // the same keys, turned
 };
 
+// Whom a rank had to do with on its communicators, and when last.
+class Meetings {
+ public:
+  // Operation `index`. `list`: of a receive from any source, what it took if that is known.
+  void add(std::uint64_t index, const Op& op, std::span<const std::int64_t> list) {
+    if (is_send(op.kind) || is_receive(op.kind)) {
+      if (op.peer == kProcNull) return;
+      last_[{op.comm, kAnySource}] = index;
+      last_[{op.comm, op.peer == kAnySource && list.size() == 3 ? list[0] : op.peer}] = index;
+    } else if (is_collective(op.kind) || is_comm_create(op.kind)) {
+      last_[{op.comm, kAnySource}] = last_[{op.comm, kAll}] = index;
+    } else if (op.kind == OpKind::start || op.kind == OpKind::startall) {
+      started_ = index;  // with a rank that another operation named
+    }
+  }
+  // Whether it met `peer` (any source: anybody) after operation `index`.
+  [[nodiscard]] bool since(std::uint64_t index, CommId comm, std::int64_t peer) const {
+    const auto later = [&](std::int64_t who) {
+      const auto at = last_.find({comm, who});
+      return at != last_.end() && at->second > index;
+    };
+    return started_ > index || later(peer) || later(kAll);
+  }
+  void forget() { last_.clear(); }
+
+ private:
+  static constexpr std::int64_t kAll = INT64_MIN;
+  std::map<std::pair<CommId, std::int64_t>, std::uint64_t> last_;  // by communicator and rank
+  std::uint64_t started_ = 0;
+};
+
 class ConditionalSteps {
  public:
   struct Sink {
@@ -129,13 +163,17 @@ class ConditionalSteps {
     std::uint64_t name = 0, hit = 0, end = 0;
     CommId comm{0};
     std::int64_t source = 0, tag = 0;
+    std::uint64_t since = 0;      // the run's first poll
+    std::set<std::int64_t> free;  // ranks not met since, when the body began
     std::set<std::uint32_t> own;  // requests started in it
   };
+  [[nodiscard]] bool may_go_first(std::int64_t peer);
   [[nodiscard]] bool in_body(const Op& op, std::span<const std::int64_t> list);
   void close_body();
 
   Sink sink_;
   OpenRuns runs_;
+  Meetings meetings_;  // while runs are open
   Body body_;
 };
 

@@ -1,6 +1,8 @@
 // Spools without any MPI: written by SpoolWriter, cut or damaged, read back.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/recorder/fake_spool.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/recorder/merge/merge.hpp"
@@ -172,6 +174,58 @@ TEST(ConditionalSteps, BodyStopsAtAnotherCommunicatorLongWorkOrAForeignRequest) 
         s.add(traces::OpKind::wait, message(traces::kAnySource, traces::kAnyTag, 0), {1, 5, 0, 0, 0, 0, 0});
       }),
       3);
+}
+
+// Where the body runs at the poll that missed, rank 1 has not got what the program sent it since, and may wait for it.
+TEST(ConditionalSteps, BodyStopsAtARankThatWasDealtWithSinceTheFirstMiss) {
+  using Add = void (*)(FakeSpool&);
+  const auto body = [](Add before, Add between, Add after) {
+    FakeSpool spool;
+    before(spool);
+    spool.add(traces::OpKind::iprobe, message(1, 7, 1));
+    between(spool);
+    spool.add(traces::OpKind::iprobe, hit(1, 7));
+    spool.add(traces::OpKind::recv, message(1, 7, 8));
+    after(spool);
+    const RankProgram p = translated(spool, 2);
+    const auto at = std::ranges::find_if(p.ops, [](const traces::Op& o) { return o.flags == traces::kHit; });
+    return p.list(*at)[1];
+  };
+  const Add nothing = [](FakeSpool&) {};
+  const Add send_1 = [](FakeSpool& s) { s.add(traces::OpKind::send, message(1, 8, 8)); };
+  const Add send_2 = [](FakeSpool& s) { s.add(traces::OpKind::send, message(2, 8, 8)); };
+  const Add elsewhere = [](FakeSpool& s) { s.add(traces::OpKind::send, message(1, 8, 8, 0, 1)); };
+  const Add barrier = [](FakeSpool& s) {
+    s.add(traces::OpKind::barrier, message(traces::kAnySource, traces::kAnyTag, 0));
+  };
+  const Add start = [](FakeSpool& s) {
+    SpoolRecord r = message(traces::kAnySource, traces::kAnyTag, 0);
+    r.request = 0;
+    s.add(traces::OpKind::start, r);
+  };
+  const Add recv_1 = [](FakeSpool& s) { s.add(traces::OpKind::recv, message(1, 9, 8)); };
+  const Add recv_any = [](FakeSpool& s) { s.add(traces::OpKind::recv, message(traces::kAnySource, 9, 8)); };
+  EXPECT_EQ(body(nothing, nothing, recv_1), 2);
+  EXPECT_EQ(body(nothing, nothing, recv_any), 2);
+  EXPECT_EQ(body(send_1, nothing, recv_1), 2);
+  EXPECT_EQ(body(nothing, send_1, recv_1), 1);
+  EXPECT_EQ(body(nothing, recv_1, recv_1), 1) << "it may have been a synchronous send";
+  EXPECT_EQ(body(nothing, send_1, send_1), 1) << "the messages would come in another order";
+  EXPECT_EQ(body(nothing, send_1, send_2), 2);
+  EXPECT_EQ(body(nothing, send_2, recv_1), 2);
+  EXPECT_EQ(body(nothing, send_2, recv_any), 1);
+  EXPECT_EQ(body(nothing, elsewhere, recv_1), 2);
+  EXPECT_EQ(body(nothing, barrier, recv_1), 1);
+  EXPECT_EQ(body(nothing, start, recv_1), 1);
+  // A sendrecv is in the body as a whole or not at all.
+  const Add sendrecv = [](FakeSpool& s) {
+    s.add(traces::OpKind::sendrecv, message(3, 9, 8));
+    SpoolRecord half = message(1, 9, 8);
+    half.flags = traces::kPairedRecv;
+    s.add(traces::OpKind::recv, half);
+  };
+  EXPECT_EQ(body(nothing, nothing, sendrecv), 3);
+  EXPECT_EQ(body(nothing, send_1, sendrecv), 1);
 }
 
 TEST(ConditionalSteps, HitWithoutItsReceiveHasNoBody) {
