@@ -217,12 +217,19 @@ Result<std::vector<LineSegment>> fit_segments(std::vector<DataPoint> in, const S
     return line_of(sums, o.min_intercept, o.min_slope);
   };
   std::vector<std::size_t> starts{0};
+  std::vector<double> forced;  // the break at each later start: one before the first point cuts nothing
   if (!o.breaks.empty()) {
     for (const double b : o.breaks) {
       const auto at = std::lower_bound(p.points.begin(), p.points.end(), b,
                                        [](const DataPoint& q, double x) { return q.x < x; });
       const auto i = static_cast<std::size_t>(at - p.points.begin());
-      if (i > starts.back() && i < n) starts.push_back(i);
+      if (i == 0 || i == n) continue;
+      if (i > starts.back()) {
+        starts.push_back(i);
+        forced.push_back(b);
+      } else if (i == starts.back()) {
+        forced.back() = b;  // no size lies between the two
+      }
     }
   } else {
     const std::size_t least = std::max<std::size_t>(2, std::min(o.min_points, n));
@@ -271,7 +278,7 @@ Result<std::vector<LineSegment>> fit_segments(std::vector<DataPoint> in, const S
   for (std::size_t s = 0; s < starts.size(); ++s) {
     const std::size_t hi = s + 1 < starts.size() ? starts[s + 1] : n;
     out.push_back(describe(p, starts[s], hi, line(starts[s], hi)));
-    if (s > 0 && !o.breaks.empty()) out.back().from = o.breaks[s - 1];
+    if (s > 0 && !forced.empty()) out.back().from = forced[s - 1];
   }
   return out;
 }

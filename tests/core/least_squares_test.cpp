@@ -143,6 +143,24 @@ TEST(Segments, DynamicProgrammingFindsTheCutThatTryingAllOfThemFinds) {
   }
 }
 
+TEST(Segments, ASegmentStartsAtItsOwnBreak) {
+  std::vector<DataPoint> points;
+  for (double x = 1024; x < 1e6; x *= 2) points.push_back({x, x < 65536 ? 1 + x / 1e4 : 20 + x / 1e5});
+  const auto starts = [&](std::vector<double> breaks) {
+    SegmentOptions o;
+    o.breaks = std::move(breaks);
+    auto f = fit_segments(points, o);
+    EXPECT_TRUE(f);
+    std::vector<double> out;
+    for (const LineSegment& s : *f) out.push_back(s.from);
+    return out;
+  };
+  EXPECT_EQ(starts({512, 65536}), (std::vector<double>{0, 65536})) << "no size is below the first";
+  EXPECT_EQ(starts({40000, 50000, 262144}), (std::vector<double>{0, 50000, 262144})) << "none is between";
+  EXPECT_EQ(starts({65536, 2e6}), (std::vector<double>{0, 65536})) << "none is beyond the second";
+  EXPECT_EQ(starts({512}), (std::vector<double>{0}));
+}
+
 TEST(Segments, ALineNeverFallsAndLimitsHold) {
   auto f = fit_segments({{1, 5}, {2, 4}, {3, 3}, {4, 2}}, {});
   ASSERT_TRUE(f);
