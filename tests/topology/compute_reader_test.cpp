@@ -39,6 +39,19 @@ TEST(ComputeReader, SocketsOfTheSameGroupsShareAClass) {
   EXPECT_EQ(at(7, 1), 1.2);
 }
 
+TEST(ComputeReader, TheSpeedOfAGroupIsThatOfTheModelThatMemoryBandwidthGives) {
+  const Platform p =
+      of("speed: \"10Gflops\" ranks: 2 memory_bandwidth: \"100GB/s\" group { hosts: \"1\" speed: "
+         "\"20Gflops\" }");
+  for (const std::uint32_t host : {0u, 1u}) {
+    const auto& kernels = p.compute.classes[p.compute.class_index(HostId(host), 0, 2)].kernels;
+    ASSERT_EQ(kernels.size(), 1u);
+    EXPECT_EQ(kernels[0].kernel, "*");
+    EXPECT_EQ(kernels[0].rate, host == 0 ? 10e9 : 20e9);
+    EXPECT_EQ(kernels[0].bandwidth, 50e9);
+  }
+}
+
 // Terms below zero correct a cost; they do not outgrow it.
 TEST(ComputeReader, LargeCallsTakeTime) {
   const auto told = HasSubstr("kernel whose large calls take less than no time; got \"dgemm\"");

@@ -247,6 +247,7 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
     KernelCost rest;
     rest.kernel = "*";
     rest.where = s.where_of("host.memory_bandwidth");
+    rest.efficiency = 1;  // of the speed of a group, too
     rest.rate = speed;
     rest.bandwidth = memory;
     base.kernels.push_back(std::move(rest));
