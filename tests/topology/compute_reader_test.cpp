@@ -1,6 +1,8 @@
 // What platform files say about computation: classes, defaults and refusals.
 #include "topology/platform/compute_reader.hpp"
 
+#include <cmath>
+
 #include "tests/topology/support.hpp"
 #include "topology/platform/catalogue.hpp"
 
@@ -50,6 +52,32 @@ TEST(ComputeReader, TheSpeedOfAGroupIsThatOfTheModelThatMemoryBandwidthGives) {
     EXPECT_EQ(kernels[0].rate, host == 0 ? 10e9 : 20e9);
     EXPECT_EQ(kernels[0].bandwidth, 50e9);
   }
+}
+
+// (for_k, mnk in ps) of the dgemm entries of a host, in their order.
+std::vector<std::pair<std::string, double>> dgemm_entries(const Platform& p, std::uint32_t host) {
+  std::vector<std::pair<std::string, double>> out;
+  for (const KernelCost& k : p.compute.classes[p.compute.class_index(HostId(host), 0, 1)].kernels)
+    if (k.kernel == "dgemm")
+      out.emplace_back(k.bounds.all() ? "" : text_of(k.bounds.k), std::round(k.polynomial.mnk * 1e12));
+  return out;
+}
+
+TEST(ComputeReader, EntriesOfAGroupComeBeforeWiderOnesOfTheHost) {
+  const Platform p = of(
+      "kernel { name: \"dgemm\" for_k: \"96-191\" mnk: \"100ps\" } kernel { name: \"dgemm\" mnk: \"50ps\" }"
+      " kernel { name: \"dger\" mn: \"1ns\" }"
+      " group { hosts: \"1-3\" kernel { name: \"dgemm\" for_k: \"128\" mnk: \"200ps\" } }"
+      " group { hosts: \"2\" kernel { name: \"dgemm\" for_k: \"128\" mnk: \"210ps\" }"
+      "   kernel { name: \"dgemm\" for_k: \"96-191\" mnk: \"300ps\" } kernel { name: \"dgemm\" mnk: \"60ps\" "
+      "} }"
+      " group { hosts: \"3\" kernel { name: \"dgemm\" for_k: \"100-130\" mnk: \"400ps\" } }");
+  using Entries = std::vector<std::pair<std::string, double>>;
+  EXPECT_EQ(dgemm_entries(p, 0), (Entries{{"96-191", 100}, {"", 50}}));
+  EXPECT_EQ(dgemm_entries(p, 1), (Entries{{"128", 200}, {"96-191", 100}, {"", 50}}));
+  EXPECT_EQ(dgemm_entries(p, 2), (Entries{{"128", 210}, {"96-191", 300}, {"", 60}}));
+  EXPECT_EQ(dgemm_entries(p, 3), (Entries{{"100-130", 400}, {"128", 200}, {"96-191", 100}, {"", 50}}))
+      << "later groups win";
 }
 
 // Terms below zero correct a cost; they do not outgrow it.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "core/check.hpp"
@@ -146,6 +147,18 @@ Result<void> read_kernels(const List& list, const PlatformSource& s, const std::
     out.push_back(std::move(c));
   }
   return {};
+}
+
+// Adds to a group's entries those of before, but those that it replaces. Its entries with bounds come before all others
+// of their kernel, whose bounds may be wider; one without takes the calls that are left, and so comes last.
+void inherit(std::vector<KernelCost>& own, std::vector<KernelCost> before) {
+  const auto general =
+      std::stable_partition(own.begin(), own.end(), [](const KernelCost& k) { return !k.bounds.all(); });
+  std::erase_if(before, [&](const KernelCost& b) {
+    return std::any_of(own.begin(), own.end(),
+                       [&](const KernelCost& k) { return k.kernel == b.kernel && k.bounds == b.bounds; });
+  });
+  own.insert(general, std::make_move_iterator(before.begin()), std::make_move_iterator(before.end()));
 }
 
 // "0-3,7" -> ranges of host numbers.
@@ -311,20 +324,8 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
       }
       std::vector<KernelCost> own;
       WEFT_TRY(read_kernels(group.kernel(), s, path + ".", model, c.speed, memory, own));
-      for (KernelCost& k : own) {
-        const auto same = std::find_if(c.kernels.begin(), c.kernels.end(), [&](const KernelCost& b) {
-          return b.kernel == k.kernel && b.bounds == k.bounds;
-        });
-        if (same != c.kernels.end()) {
-          *same = std::move(k);
-          continue;
-        }
-        // Before the general one, which takes the calls that are left.
-        const auto general = std::find_if(c.kernels.begin(), c.kernels.end(), [&](const KernelCost& b) {
-          return b.kernel == k.kernel && b.bounds.all();
-        });
-        c.kernels.insert(general, std::move(k));
-      }
+      inherit(own, std::move(c.kernels));
+      c.kernels = std::move(own);
     }
     model.classes.push_back(std::move(c));
   }
