@@ -88,11 +88,11 @@ std::int64_t find_eager_limit(const std::vector<DataPoint>& send, std::span<cons
   return first == 0 ? 0 : static_cast<std::int64_t>(sorted[first - 1].x);
 }
 
-// "from: ..." of a segment, and its line, whose intercept is `floor` at least.
-std::string segment_text(std::string_view name, const LineSegment& s, double lowered_by, double floor = 0) {
+// "from: ..." of a segment, and its line. What a replay takes is 0 where that is lower.
+std::string segment_text(std::string_view name, const LineSegment& s, double lowered_by) {
   std::string out = fmt::format("  {} {{ ", name);
   if (s.from > 0) out += fmt::format("from: \"{:.0f}B\" ", std::ceil(s.from));
-  const double intercept = std::max(floor, s.intercept - lowered_by);
+  const double intercept = s.intercept - lowered_by;
   out += fmt::format("intercept: \"{:.5g}us\"", intercept == 0 ? 0.0 : intercept * 1e6);  // which may be -0
   if (s.slope != 0) out += fmt::format(" per_byte: \"{:.5g}ps\"", s.slope * 1e12);
   return out + " }\n";
@@ -146,7 +146,7 @@ std::string NetworkFit::textproto() const {
       c.from = std::max(c.from, first);
       // The wait for a poll is a replay's own; what is below 0 shortens the transfer.
       if (c.intercept <= options.poll_interval) c.intercept = std::min(c.intercept, 0.0);
-      s += segment_text(name, c, 0, -1e300);
+      s += segment_text(name, c, 0);
     }
   };
   under_load("loaded_transfer", loaded);
