@@ -14,6 +14,7 @@
 
 #include "core/numbers/least_squares.hpp"
 #include "topology/fit/calls.hpp"
+#include "topology/fit/median.hpp"
 #include "topology/platform/compute_reader.hpp"
 
 namespace weft::topology::fit {
@@ -22,15 +23,6 @@ namespace {
 using Key = std::pair<std::int64_t, std::int64_t>;  // node, cpu
 constexpr double kMaxIndex = 1e9;
 constexpr std::size_t kWorstShapes = 3;
-
-double median(std::vector<double> v) {
-  if (v.empty()) return 0;
-  const std::size_t mid = v.size() / 2;
-  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(mid), v.end());
-  const double high = v[mid];
-  if (v.size() % 2 == 1) return high;
-  return (high + *std::max_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(mid))) / 2;
-}
 
 double centre(const std::vector<double>& v, bool mean) {
   if (!mean || v.empty()) return median(v);

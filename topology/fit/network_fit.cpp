@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "topology/fit/median.hpp"
+
 namespace weft::topology::fit {
 namespace {
 
@@ -78,14 +80,21 @@ std::vector<DataPoint> part(const std::vector<DataPoint>& all, double lo, double
   return out;
 }
 
-// Largest measured size whose call is shorter than half a transfer; -1 if every call is short.
-std::int64_t find_eager_limit(const std::vector<DataPoint>& send, std::span<const LineSegment> one_way) {
-  std::vector<DataPoint> sorted = send;
-  std::sort(sorted.begin(), sorted.end(), [](const DataPoint& a, const DataPoint& b) { return a.x < b.x; });
-  std::size_t first = sorted.size();
-  while (first > 0 && sorted[first - 1].y >= 0.5 * evaluate(one_way, sorted[first - 1].x)) --first;
-  if (first == sorted.size()) return -1;
-  return first == 0 ? 0 : static_cast<std::int64_t>(sorted[first - 1].x);
+// Largest measured size whose call is shorter than half a transfer; -1 if every call is short. Of repeated calls the
+// median counts. Error: no call is short, not even the smallest.
+Result<std::int64_t> find_eager_limit(const char* call, const std::vector<DataPoint>& calls,
+                                      std::span<const LineSegment> one_way, const std::string& file) {
+  std::map<double, std::vector<double>> seconds;  // by size
+  for (const DataPoint& p : calls) seconds[p.x].push_back(p.y);
+  std::int64_t waits = -1;  // the smallest size from which on every call waits
+  for (auto at = seconds.rbegin(); at != seconds.rend(); ++at) {
+    const auto size = static_cast<std::int64_t>(at->first);
+    if (median(at->second) < 0.5 * evaluate(one_way, at->first)) return waits < 0 ? -1 : size;
+    waits = size;
+  }
+  return bad_input(file,
+                   fmt::format("every {} takes at least half of its message: no eager limit is seen", call),
+                   fmt::format("{} B and larger", waits), "--eager-limit BYTES, or smaller messages");
 }
 
 // "from: ..." of a segment, and its line. What a replay takes is 0 where that is lower.
@@ -218,7 +227,8 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
   // A receive measured alone shows the limit as a send does: beyond it, it waits for all of its message.
   for (const char* call : {"send", "recv"})
     if (out.options.eager_limit < 0 && points.count(call) > 0) {
-      out.options.eager_limit = find_eager_limit(points[call], out.one_way);
+      WEFT_ASSIGN(out.options.eager_limit,
+                  find_eager_limit(call, points[call], out.one_way, data.front().file()));
       out.found_eager_limit = true;
     }
   const double limit = out.options.eager_limit >= 0 ? static_cast<double>(out.options.eager_limit) + 1 : all;

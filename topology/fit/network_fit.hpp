@@ -8,7 +8,7 @@
 // Method, with s = payload bytes:
 //  1. every experiment becomes a segmented line (least_squares.hpp);
 //  2. a blocking send (else a receive) that lasts half the one-way time or longer waits for the other side: the largest
-//     size whose call is shorter is the eager limit (unless it is given);
+//     size whose call, the median of its repetitions, is shorter is the eager limit (unless it is given);
 //  3. for eager sizes  one_way(s) = send(s) + latency(s) + s / bandwidth(s) + recv(s); a rendezvous' calls wait anyway,
 //     so there one_way(s) = latency(s) + s / bandwidth(s). The rest is cut into segments anew, on either side of the
 //     limit; its intercept over the route's latency is latency_factor, its slope gives bandwidth_factor;

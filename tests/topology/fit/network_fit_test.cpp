@@ -57,5 +57,40 @@ TEST(NetworkFitText, AReceiveIsLoweredInEverySegment) {
     EXPECT_NEAR(recv_cost(mpi, s), recv(s) - 0.5e-6, 1e-9) << s;
 }
 
+// Messages up to 8 KiB go at once: 1 us and 10 GB/s, three of each size.
+std::string eager_messages(double odd_send) {
+  std::string csv;
+  for (double s = 1; s <= 1 << 22; s *= 2)
+    for (int i = 0; i < 3; ++i) {
+      const double one_way = 1e-6 + 1e-10 * s + (s <= 8192 ? 2e-7 : 4e-6);
+      const double send = s <= 8192 ? 2e-7 : one_way * (s == 1 << 20 && i == 1 ? odd_send : 1);
+      csv += fmt::format("pingpong,{},{:.17g}\nsend,{},{:.17g}\n", s, 2 * one_way, s, send);
+    }
+  return csv;
+}
+
+TEST(EagerLimit, OneOddCallMovesNothing) {
+  for (const double odd : {1.0, 0.4, 0.01}) {
+    const auto f = fit_network({messages(eager_messages(odd))}, {});
+    ASSERT_TRUE(f) << refused(f);
+    EXPECT_EQ(f->options.eager_limit, 8192) << odd;
+  }
+}
+
+TEST(EagerLimit, CallsThatAllWaitShowNone) {
+  std::string csv;
+  for (double s = 1; s <= 1 << 20; s *= 4)
+    csv += fmt::format("pingpong,{},{:.17g}\nsend,{},{:.17g}\n", s, 2 * (2e-6 + 1e-10 * s), s,
+                       1.2e-6 + 1e-10 * s);
+  EXPECT_THAT(
+      refused(fit_network({messages(csv)}, {})),
+      HasSubstr("in.csv: error: every send takes at least half of its message: no eager limit is seen; "
+                "got \"1 B and larger\"; expected --eager-limit BYTES"));
+  NetworkFitOptions o;
+  o.eager_limit = 1 << 20;
+  const auto f = fit_network({messages(csv)}, o);
+  EXPECT_TRUE(f) << refused(f);
+}
+
 }  // namespace
 }  // namespace weft::topology::fit::network_fit_test
