@@ -152,6 +152,24 @@ std::string dimensions_of(traces::Kernel kernel) {
   return out;
 }
 
+// Flops over m n k of a call, in which dimensions that the kernel has not are 1; 0 where it depends on the call.
+double flops_per_mnk(const fit::KernelFitOptions& how) {
+  constexpr double kSize = 1e3;
+  constexpr double kTerms = 0.01;  // of the flops may grow with fewer dimensions
+  const auto size = [&](char name, char twice) {
+    if (how.dimensions.find(name) == std::string::npos) return 1.0;
+    return name == twice ? 2 * kSize : kSize;
+  };
+  const auto ratio = [&](char twice) {
+    const double m = size('m', twice), n = size('n', twice), k = size('k', twice);
+    return how.flops(m, n, k) / (m * n * k);
+  };
+  const double base = ratio(0);
+  for (const char twice : how.dimensions)
+    if (std::fabs(ratio(twice) - base) > kTerms * base) return 0;
+  return base;
+}
+
 Result<void> fit_kernel(const Options& o) {
   fit::KernelFitOptions how;
   how.kernel = o.kernel;
@@ -194,11 +212,11 @@ Result<void> fit_kernel(const Options& o) {
   else
     WEFT_TRY(refuse_unused(*o.common.app, {"--mean"}, "fit dgemm of calls", "regressions: intercept,mnk"));
 
-  // Rates are shown for a call of 1024 x 1024 x 1024 and without the intercept: what a large call tends to.
+  // Rates are shown without the intercept: what a large call tends to.
   const bool by_mnk = f.from_regressions || how.model != fit::KernelModel::kRate;
+  const double flops = by_mnk ? flops_per_mnk(how) : 1;
   const auto rate = [&](const fit::CpuFit& c) {
     const double s = by_mnk ? c.time.mnk : c.per_flop;
-    const double flops = by_mnk ? how.flops(1e3, 1e3, 1e3) / 1e9 : 1.0;
     return s > 0 ? flops / s : 0;
   };
   std::vector<report::Table::Column> columns{{"host"},      {"socket"},  {"rows"},
@@ -219,7 +237,7 @@ Result<void> fit_kernel(const Options& o) {
                                  fmt::format("{}", c.rows),
                                  show_seconds(c.time.intercept),
                                  fmt::format("{:.5g} ps", 1e12 * (by_mnk ? c.time.mnk : c.per_flop)),
-                                 show(FlopRate(rate(c)))};
+                                 flops > 0 ? show(FlopRate(rate(c))) : "-"};
     if (f.from_regressions) {
       row.push_back(show_percent(c.spread));
       row.push_back(c.time.mnk > 0 ? show_percent(c.noise_time.mnk / c.time.mnk) : "-");
@@ -273,9 +291,11 @@ Result<void> fit_kernel(const Options& o) {
   text += table.text(text_width());
   if (f.cpus.size() > kRowsForPeople && f.per_cpu)
     text += fmt::format("... {} CPUs more; --json FILE lists all\n", f.cpus.size() - kRowsForPeople);
-  text += fmt::format("{} on {}: {} a rank on average, {} to {}, standard deviation {}\n",
-                      counted(f.cpus.size(), "CPU"), counted(f.hosts, "host"), show(FlopRate(mean)),
-                      show(FlopRate(slowest)), show(FlopRate(fastest)), show_percent(spread));
+  text += fmt::format("{} on {}: ", counted(f.cpus.size(), "CPU"), counted(f.hosts, "host"));
+  text += flops > 0
+              ? fmt::format("{} a rank on average, {} to {}, standard deviation {}\n", show(FlopRate(mean)),
+                            show(FlopRate(slowest)), show(FlopRate(fastest)), show_percent(spread))
+              : fmt::format("no rate, the flops of {} are not proportional to m n k\n", o.kernel);
   text +=
       f.from_regressions
           ? "noise is the file's residual columns; what the regressions missed is in them and cannot be told "

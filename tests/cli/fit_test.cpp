@@ -40,6 +40,35 @@ TEST(Fit, FragmentsOfBothKindsMakeAPlatform) {
   EXPECT_NEAR(nlohmann::json::parse(c.out).at("makespan_s").get<double>(), 102e-6, 0.2e-6);
 }
 
+// 1 ns per m is 2 Gflop/s of daxpy, 400 ps per m n are 5 of dgemv; dtrsm has m m n flops, which m n does not show.
+TEST(Fit, RatesAreOfTheDimensionsThatAKernelHas) {
+  const Workspace here;
+  std::string axpy = "m,seconds\n", two = "m,n,seconds\n";
+  for (const int m : {100, 500, 2000}) {
+    axpy += std::to_string(m) + "," + std::to_string(1 + m) + "e-9\n";
+    for (const int n : {100, 700, 3000})
+      two += std::to_string(m) + "," + std::to_string(n) + "," + std::to_string(1 + m * n / 5 * 2) + "e-9\n";
+  }
+  here.write("axpy.csv", axpy);
+  here.write("two.csv", two);
+  const auto fitted = [&](const std::string& line) {
+    const Outcome o = here.weft("fit dgemm --kernel " + line + " --json fit.json");
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return o.out;
+  };
+  const auto flops = [&] {
+    return nlohmann::json::parse(here.read("fit.json")).at("mean_flops").get<double>();
+  };
+  EXPECT_NE(fitted("daxpy axpy.csv").find("2 Gflop/s a rank"), std::string::npos);
+  EXPECT_NEAR(flops(), 2e9, 1e6);
+  EXPECT_NE(fitted("dgemv two.csv").find("5 Gflop/s a rank"), std::string::npos);
+  EXPECT_NEAR(flops(), 5e9, 1e6);
+  const std::string none = fitted("dtrsm_left two.csv");
+  EXPECT_NE(none.find("no rate, the flops of dtrsm_left are not proportional"), std::string::npos) << none;
+  EXPECT_EQ(none.find("flop/s"), std::string::npos) << none;
+  EXPECT_EQ(flops(), 0);
+}
+
 TEST(Fit, NoiseNeedsItsFlagAndFollowsItsSeed) {
   const Workspace here;
   here.write("p.textproto",
