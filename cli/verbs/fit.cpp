@@ -187,6 +187,8 @@ Result<void> fit_kernel(const Options& o) {
   how.model = o.model == "full"   ? fit::KernelModel::kFull
               : o.model == "rate" ? fit::KernelModel::kRate
                                   : fit::KernelModel::kLinear;
+  if (how.model == fit::KernelModel::kRate && how.flops(20, 20, 20) == 0)
+    return usage_error(fmt::format("{} has no flops", o.kernel), "--model rate", "--model linear");
   how.cluster = o.cluster;
   how.mean = o.mean;
   for (const std::string& text : o.parts) {

@@ -69,6 +69,17 @@ TEST(Fit, RatesAreOfTheDimensionsThatAKernelHas) {
   EXPECT_EQ(flops(), 0);
 }
 
+TEST(Fit, AKernelWithoutFlopsHasNoRate) {
+  const Workspace here;
+  here.write("swap.csv", "m,n,seconds\n32,100,7.4e-06\n32,1000,6.5e-05\n64,100,1.38e-05\n64,1000,1.29e-4\n");
+  const Outcome rate = here.weft("fit dgemm --kernel dlaswp01 --model rate swap.csv");
+  EXPECT_EQ(rate.exit_code, 2);
+  EXPECT_NE(rate.err.find("dlaswp01 has no flops; got \"--model rate\"; expected --model linear"),
+            std::string::npos)
+      << rate.err;
+  EXPECT_EQ(here.weft("fit dgemm --kernel dlaswp01 swap.csv").exit_code, 0);
+}
+
 TEST(Fit, NoiseNeedsItsFlagAndFollowsItsSeed) {
   const Workspace here;
   here.write("p.textproto",
