@@ -29,11 +29,13 @@ double centred_half_normal(Rng& rng) {
   return (std::fabs(normal(rng)) - mean) / spread;
 }
 
-// The least of a half-normal time is mean - spread sqrt(2/pi) / sqrt(1 - 2/pi). Where that is below 0, draws that counted
-// as 0 would lengthen the mean.
-bool beyond_half_normal(double spread, double mean) {
-  static const double most = std::sqrt(std::numbers::pi / 2 - 1);
-  return spread > most * mean;
+// Draws below 0 that count as 0 lengthen the mean. The least of a half-normal time is
+// mean - spread sqrt(2/pi) / sqrt(1 - 2/pi): where that is not below 0 there are none. A normal time has some always: up
+// to 0.3 of the mean they lengthen it by r phi(1/r) - Phi(-1/r) = 3.4e-5 at most, r = spread / mean.
+bool too_wide(bool is_normal, double spread, double mean) {
+  static const double half_normal = std::sqrt(std::numbers::pi / 2 - 1);
+  constexpr double kNormal = 0.3;
+  return spread > (is_normal ? kNormal : half_normal) * mean;
 }
 
 // Lognormal number with that mean and deviation, of one normal number as the others.
@@ -152,7 +154,7 @@ double KernelClock::noisy_seconds(std::uint32_t row, const traces::KernelShape& 
   const double spread = c.slowdown * c.spread(m, n, k) + c.noise * t;
   if (!(spread > 0) || t == 0) return t;
   Rng rng(draws ^ call);
-  if (beyond_half_normal(spread, t)) return lognormal(rng, t, spread);
+  if (too_wide(model_->normal_noise, spread, t)) return lognormal(rng, t, spread);
   const double noisy = t + spread * (model_->normal_noise ? normal(rng) : centred_half_normal(rng));
   return noisy > 0 ? noisy : 0;
 }

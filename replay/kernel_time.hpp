@@ -10,9 +10,9 @@
 //
 // Noise (off unless asked for): a call's time is drawn around t with a standard deviation of noise*t plus slowdown times
 // a polynomial like the one above (topology/platform/kernel_polynomial.hpp), half-normal or normal, both with mean t. Where
-// the deviation is more than sqrt(pi/2 - 1) t, half of a normal distribution with that mean reaches below 0: draws are
-// lognormal there, with the same mean and deviation. The draw is a function of (seed,
-// rank, call number) alone, so it does not depend on the order in which ranks are simulated.
+// the deviation is more than sqrt(pi/2 - 1) t, half of a normal distribution with that mean reaches below 0, and from
+// 0.3 t on a normal one does so too often: draws are lognormal there, with the same mean and deviation. The draw is a
+// function of (seed, rank, call number) alone, so it does not depend on the order in which ranks are simulated.
 //
 // The platform outlives the clock. A rank resolves its row once (row_of), a call then reads one cache-line pair: a few
 // ns, no allocation.
