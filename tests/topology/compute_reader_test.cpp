@@ -54,6 +54,19 @@ TEST(ComputeReader, TheSpeedOfAGroupIsThatOfTheModelThatMemoryBandwidthGives) {
   }
 }
 
+TEST(ComputeReader, TheMemoryOfTheHostIsNotThatOfItsDevices) {
+  const Platform p =
+      of("ranks: 4 memory_bandwidth: \"200GB/s\" kernel { name: \"device_dgemm\" place: \"device\" rate: "
+         "\"20Tflops\" }"
+         " kernel { name: \"device_dger\" place: \"device\" rate: \"1Tflops\" bandwidth: \"900GB/s\" }"
+         " kernel { name: \"dgemm\" rate: \"100Gflops\" }");
+  const auto& kernels = p.compute.classes[0].kernels;
+  ASSERT_GE(kernels.size(), 3u);
+  EXPECT_EQ(kernels[0].bandwidth, 0) << "flops alone";
+  EXPECT_EQ(kernels[1].bandwidth, 900e9);
+  EXPECT_EQ(kernels[2].bandwidth, 50e9);
+}
+
 // (for_k, mnk in ps) of the dgemm entries of a host, in their order.
 std::vector<std::pair<std::string, double>> dgemm_entries(const Platform& p, std::uint32_t host) {
   std::vector<std::pair<std::string, double>> out;

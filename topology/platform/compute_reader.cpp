@@ -103,7 +103,7 @@ Result<KernelCost> read_kernel(const proto::Kernel& k, const PlatformSource& s, 
   if (k.has_bandwidth()) {
     WEFT_ASSIGN(const Bandwidth b, parse_bandwidth(k.bandwidth(), at("bandwidth")));
     c.bandwidth = b.value();
-  } else if (!c.over_links && (!polynomial || c.rate > 0)) {
+  } else if (!c.over_links && !c.on_device && (!polynomial || c.rate > 0)) {
     c.bandwidth = memory_bandwidth;
   }
   if (k.has_noise()) {
