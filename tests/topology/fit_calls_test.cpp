@@ -1,7 +1,9 @@
 // weft fit dgemm on calls that scatter, that are far off, and that a model cannot be fitted to.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numbers>
 
 #include "tests/support/seed.hpp"
@@ -160,6 +162,32 @@ TEST(KernelFitCalls, NodesKeepTheirNumbersBesideTheHosts) {
   EXPECT_EQ(load(file.path()).compute.classes.size(), 3u);
   EXPECT_THAT(refusal("node,cpu,m,n,k,seconds\n1.2,0,100,100,100,2e-4\n1.7,0,200,200,200,16e-4\n"),
               HasSubstr("in.csv:2:1: error: node is not a whole number; got \"1.2\""));
+}
+
+// Times that grow faster than the work: with many calls of the large shapes the fit of the small ones is below 0.
+TEST(KernelFitCalls, AFitBelowNothingIsToldAndItsCallsStillScatter) {
+  std::string csv = "m,n,k,seconds\n";
+  for (const double m : {8, 64, 512, 2048})
+    for (const double n : {8, 64, 512, 2048})
+      for (const double k : {8, 64, 256})
+        for (int i = 0, calls = std::max(m, n) < 512 ? 1 : 100; i < calls; ++i)
+          csv += fmt::format("{},{},{},{:.17g}\n", m, n, k,
+                             1.8e-13 * std::pow(m * n * k, 1.53) *
+                                 (calls == 1   ? 1
+                                  : i % 2 == 0 ? 0.98
+                                               : 1.02));
+  KernelFitOptions o;
+  o.model = KernelModel::kFull;
+  const KernelFit f = fitted(csv, o);
+  double m = 0, n = 0, k = 0;
+  ASSERT_EQ(f.warnings.size(), 1u);
+  ASSERT_EQ(std::sscanf(f.warnings[0].c_str(), "the fit is below 0 at %lf x %lf x %lf,", &m, &n, &k), 3)
+      << f.warnings[0];
+  EXPECT_LT(f.seconds(f.cpus[0], m, n, k), 0);
+  EXPECT_EQ(f.mean.shapes, 48u);
+  EXPECT_EQ(f.mean.repeated, 36u);
+  EXPECT_NEAR(f.mean.scatter, 0.02, 0.0005) << "of the calls, not of their distance from the fit";
+  EXPECT_NEAR(f.mean.noise, 0.02, 0.001);
 }
 
 }  // namespace

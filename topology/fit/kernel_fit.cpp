@@ -45,17 +45,18 @@ std::size_t terms_of(KernelModel m) {
 }
 
 // Noise is what calls of one shape scatter by: a constant and a part of the time, least squares over the standard
-// deviations of the shapes. What the means of the shapes are off by is misfit.
-void split_residual(const std::vector<Call>& calls, const std::vector<double>& fitted, CpuFit& c) {
+// deviations of the shapes. What the means of the shapes are off by is misfit. All are relative to `time`, a call's.
+void split_residual(const std::vector<Call>& calls, const std::vector<double>& fitted,
+                    const std::vector<double>& time, CpuFit& c) {
   struct Sums {
     std::size_t n = 0;
-    double fit = 0, sum = 0, squares = 0;  // the last two of seconds / fit - 1: near 0, so no cancellation
+    double time = 0, sum = 0, squares = 0;  // the last two of (seconds - fit) / time: no cancellation
   };
   std::map<std::tuple<double, double, double>, Sums> shapes;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     Sums& s = shapes[calls[i].shape()];
-    const double off = calls[i].seconds / fitted[i] - 1;
-    s.fit = fitted[i];
+    const double off = (calls[i].seconds - fitted[i]) / time[i];
+    s.time = time[i];
     ++s.n;
     s.sum += off;
     s.squares += off * off;
@@ -71,9 +72,9 @@ void split_residual(const std::vector<Call>& calls, const std::vector<double>& f
     c.worst.push_back({m, nn, k, off});
     if (s.n < 2) continue;
     columns[0].push_back(1);
-    columns[1].push_back(s.fit);
-    deviation.push_back(s.fit * std::sqrt(std::max(0.0, s.squares - n * off * off) / (n - 1)));
-    weight.push_back(1 / (s.fit * s.fit));
+    columns[1].push_back(s.time);
+    deviation.push_back(s.time * std::sqrt(std::max(0.0, s.squares - n * off * off) / (n - 1)));
+    weight.push_back(1 / (s.time * s.time));
   }
   c.shapes = shapes.size();
   c.repeated = deviation.size();
@@ -183,6 +184,10 @@ std::vector<bool> same_by_nature(const KernelFitOptions& o, double one_k) {
   return solve_least_squares(columns, one, one).explained;
 }
 
+void warn_once(std::string w, std::vector<std::string>& warnings) {
+  if (std::find(warnings.begin(), warnings.end(), w) == warnings.end()) warnings.push_back(std::move(w));
+}
+
 // Names of the columns that explain the j-th.
 std::vector<std::string_view> explaining(const Shapes& s, std::size_t j, const KernelFitOptions& o) {
   const Columns before(s.columns.begin(), s.columns.begin() + static_cast<std::ptrdiff_t>(j));
@@ -225,7 +230,7 @@ Result<void> check_shapes(const Shapes& s, const std::vector<Call>& calls, const
                    "--for-k {0:.0f}",
                    calls[0].k)
              : "; measure shapes whose m, n and k vary independently";
-    if (std::find(warnings.begin(), warnings.end(), w) == warnings.end()) warnings.push_back(std::move(w));
+    warn_once(std::move(w), warnings);
   }
   return {};
 }
@@ -252,9 +257,22 @@ Result<CpuFit> fit_calls(const std::vector<Call>& calls, const std::string& wher
   std::vector<double> fitted(y.size());
   for (std::size_t i = 0; i < y.size(); ++i)
     for (std::size_t j = 0; j < columns.size(); ++j) fitted[i] += f.coefficient[j] * columns[j][i];
-  // A fit that falls to nothing somewhere has nothing to be relative to.
-  if (std::all_of(fitted.begin(), fitted.end(), [](double t) { return t > 0; }))
-    split_residual(calls, fitted, c);
+  const auto least = std::min_element(fitted.begin(), fitted.end());
+  if (*least > 0) {
+    split_residual(calls, fitted, fitted, c);
+  } else {
+    // A fit that falls to nothing somewhere has nothing to be relative to: the mean of each shape is.
+    std::vector<double> mean;
+    mean.reserve(calls.size());
+    for (const Call& call : calls) mean.push_back(shapes.mean[shapes.index.at(call.shape())]);
+    split_residual(calls, fitted, mean, c);
+    const Call& at = calls[static_cast<std::size_t>(least - fitted.begin())];
+    warn_once(
+        fmt::format("the fit is below 0 at {:.0f} x {:.0f} x {:.0f}, where a replay takes no time: fit fewer "
+                    "sizes, or k alone with --for-k, or choose another --model",
+                    at.m, at.n, at.k),
+        warnings);
+  }
   c.rows = calls.size();
   c.r2 = f.r2;
   c.mean_relative = f.mean_relative;
