@@ -131,6 +131,14 @@ TEST(RecorderChoice, ProgramsThatCannotBeRecordedAreRefusedBeforeTheyRun) {
               AllOf(HasSubstr("/static, which has its MPI library inside"), HasSubstr("linked dynamically")));
   EXPECT_THAT(refusal({loads(folder, "old", "libmpi.so.20")}),
               AllOf(HasSubstr("old (libmpi.so.20)"), HasSubstr("libmpi.so.40"), HasSubstr("libmpich.so.12")));
+  // Beside one that could be recorded, before it or after it: its ranks would be missing.
+  const std::string good = loads(folder, "good", "libmpich.so.12");
+  const std::string bad = elf(folder, "inside", "", "MPI_Init");
+  const std::string foreign = loads(folder, "foreign", "libmpi_abi.so.0");
+  for (const Words& words : {Words{"mpirun", "-n", "1", good, ":", "-n", "1", bad},
+                             Words{"mpirun", "-n", "1", bad, ":", "-n", "1", good}})
+    EXPECT_THAT(refusal(words), HasSubstr("/inside, which has its MPI library inside"));
+  EXPECT_THAT(refusal({"mpirun", good, ":", foreign}), HasSubstr("foreign (libmpi_abi.so.0)"));
   // A static program of something else is none of our business.
   EXPECT_TRUE(choose_library({elf(folder, "other", "", "main")}, folder.path()));
 }

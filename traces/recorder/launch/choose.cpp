@@ -44,23 +44,23 @@ Result<Choice> choose_library(const std::vector<std::string>& command, const std
   choice.launcher = abi_of_launcher(command.front());
   Abi wanted = Abi::kNone;
   std::string program;  // why it is wanted
-  std::string inside;   // a program with a static MPI
+  // All the words, not up to the first program: launchers start several beside each other (-n 1 ./a : -n 1 ./b).
   for (const std::string& word : command) {
     if (word.starts_with('-')) continue;
     const std::string path = executable_of(word);
     if (path.empty()) continue;
     const ProgramMpi mpi = mpi_of_program(path);
-    if (mpi.has_inside && inside.empty()) inside = word;
+    if (mpi.has_inside)
+      return not_supported("a recording of " + word + ", which has its MPI library inside",
+                           "a program that loads its MPI library when it starts (linked dynamically)");
     if (mpi.abi == Abi::kNone) continue;
+    const std::string found = word + " (" + mpi.library + ")";
+    if (mpi.abi == Abi::kOther)
+      return not_supported("a recording of " + found, "a program of " + spoken_abis());
+    if (wanted != Abi::kNone) continue;
     wanted = mpi.abi;
-    program = word + " (" + mpi.library + ")";
-    break;
+    program = found;
   }
-  if (wanted == Abi::kOther)
-    return not_supported("a recording of " + program, "a program of " + spoken_abis());
-  if (wanted == Abi::kNone && !inside.empty())
-    return not_supported("a recording of " + inside + ", which has its MPI library inside",
-                         "a program that loads its MPI library when it starts (linked dynamically)");
   if (wanted == Abi::kNone) wanted = choice.launcher;
   for (const AbiFacts& facts : kAbis) {
     choice.library = library_of(facts, folder);

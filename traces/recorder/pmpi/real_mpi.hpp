@@ -109,7 +109,6 @@ void* mpi_data(const char* name);
 #define WEFT_COMM_NULL (reinterpret_cast<MPI_Comm>(&WEFT_MPI_DATA(ompi_mpi_comm_null)))
 #define WEFT_REQUEST_NULL (reinterpret_cast<MPI_Request>(&WEFT_MPI_DATA(ompi_request_null)))
 #define WEFT_BYTE (reinterpret_cast<MPI_Datatype>(&WEFT_MPI_DATA(ompi_mpi_byte)))
-#define WEFT_UINT64 (reinterpret_cast<MPI_Datatype>(&WEFT_MPI_DATA(ompi_mpi_uint64_t)))
 #define WEFT_MESSAGE_NO_PROC (reinterpret_cast<MPI_Message>(&WEFT_MPI_DATA(ompi_message_no_proc)))
 #define WEFT_DATATYPE_NULL (reinterpret_cast<MPI_Datatype>(&WEFT_MPI_DATA(ompi_mpi_datatype_null)))
 #else
@@ -118,7 +117,6 @@ void* mpi_data(const char* name);
 #define WEFT_COMM_NULL MPI_COMM_NULL
 #define WEFT_REQUEST_NULL MPI_REQUEST_NULL
 #define WEFT_BYTE MPI_BYTE
-#define WEFT_UINT64 MPI_UINT64_T
 #define WEFT_MESSAGE_NO_PROC MPI_MESSAGE_NO_PROC
 #define WEFT_DATATYPE_NULL MPI_DATATYPE_NULL
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "traces/recorder/pmpi/job.hpp"
 #include "traces/recorder/pmpi/on_stack.hpp"
 #include "traces/recorder/pmpi/right_library.hpp"
 
@@ -65,20 +66,6 @@ void program_name(char* to, std::size_t room) {
   const std::size_t n = fread(to, 1, room - 1, f);
   to[n < room ? n : room - 1] = '\0';  // argv[0] ends at its own NUL
   fclose(f);
-}
-
-// A number that this job has alone: rank 0 draws it, all get it. MPI_Init is over everywhere once it arrives.
-std::uint64_t agree_on_job() {
-  timespec t{};
-  clock_gettime(CLOCK_REALTIME, &t);
-  CommKey key;
-  key.mix(static_cast<std::uint64_t>(t.tv_sec));
-  key.mix(static_cast<std::uint64_t>(t.tv_nsec));
-  key.mix(static_cast<std::uint64_t>(getpid()));
-  key.mix(static_cast<std::uint64_t>(gethostid()));
-  std::uint64_t job = key.high;
-  WEFT_REAL(Bcast)(&job, 1, WEFT_UINT64, 0, WEFT_COMM_WORLD);
-  return job;
 }
 
 std::size_t bucket_of(MPI_Comm handle, std::size_t buckets) {
@@ -182,17 +169,8 @@ void Recorder::start(int thread_level) {
   int size = 0;
   WEFT_REAL(Comm_rank)(WEFT_COMM_WORLD, &rank);
   WEFT_REAL(Comm_size)(WEFT_COMM_WORLD, &size);
-  const std::uint64_t job = agree_on_job();
-  char path[4096];
-  snprintf(path, sizeof path, "%s/%016llx.%d.spool", directory, static_cast<unsigned long long>(job), rank);
-  if (!writer_.open(path)) {
-    fprintf(stderr, "weft record: cannot write %s; rank %d is not recorded\n", path, rank);
-    return;
-  }
+  if (!open_spool(writer_, directory, rank, size)) return;
   SpoolHeader& h = writer_.header();
-  h.job = job;
-  h.world_rank = rank;
-  h.world_size = size;
   h.pid = getpid();
   timespec t{};
   clock_gettime(CLOCK_REALTIME, &t);

@@ -1,0 +1,50 @@
+// Ranks without a recorder beside recorded ones, and calls that go wrong on one rank.
+#include "tests/recorder/recorder_testing.hpp"
+
+namespace weft::recorder::testing {
+namespace {
+
+WEFT_UNDER_EACH_MPI(RecordMishaps);
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string mishap(const std::string& mode) { return program("mishaps") + " " + mode; }
+
+TEST_P(RecordMishaps, ARankWithoutARecorderGetsNoMessageOfTheRecorder) {
+  for (const int unrecorded : {0, 1}) {
+    const TempDir folder;
+    const std::string run = mishap("bcast");
+    const std::string without = "env -u LD_PRELOAD " + run;
+    const std::string ranks = unrecorded == 0 ? without + " : -n 1 " + run : run + " : -n 1 " + without;
+    EXPECT_EQ(record(folder, "timeout 60 " + mpirun(1) + ranks), 0)
+        << slurp(folder.path("out")) << slurp(folder.path("err"));
+    const Recorded r = read_back(folder.path("t.weft"));
+    ASSERT_EQ(r.lines.size(), 2u);
+    EXPECT_THAT(r.lines[static_cast<std::size_t>(unrecorded)], IsEmpty());
+    EXPECT_THAT(inside(r.lines[static_cast<std::size_t>(1 - unrecorded)]),
+                ElementsAre("bcast 0 8 - world", "barrier - 0 - world"));
+    EXPECT_THAT(r.header.warnings, Contains(fmt::format("Rank {} left no record", unrecorded)));
+  }
+}
+
+TEST_P(RecordMishaps, JobsThatRunAtTheSameTimeAreToldApart) {
+  const TempDir folder;
+  std::string jobs;
+  for (int i = 0; i < 3; ++i) jobs += mpirun(2) + mishap("bcast") + " & ";
+  std::ofstream(folder.path("job.sh")) << jobs << "wait\n" << mpirun(2) + mishap("bcast") << "\n";
+  EXPECT_EQ(record(folder, "sh job.sh"), 0) << slurp(folder.path("err"));
+  for (const char* trace : {"t.weft", "t.2.weft", "t.3.weft", "t.4.weft"}) {
+    const Recorded r = read_back(folder.path(trace));
+    ASSERT_EQ(r.lines.size(), 2u) << trace;
+    EXPECT_THAT(r.header.warnings, IsEmpty()) << trace;
+    for (const Lines& lines : r.lines)
+      EXPECT_THAT(inside(lines), ElementsAre("bcast 0 8 - world", "barrier - 0 - world")) << trace;
+  }
+  EXPECT_FALSE(fs::exists(folder.path("t.5.weft")));
+}
+
+}  // namespace
+}  // namespace weft::recorder::testing

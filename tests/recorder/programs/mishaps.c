@@ -1,0 +1,24 @@
+/* Programs that something happens to, and that know what should come out: mishaps MODE. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char** argv) {
+  const char* mode = argc > 1 ? argv[1] : "";
+  int rank, size, bad = 0;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  if (strcmp(mode, "bcast") == 0) { /* the first message of the program is the program's */
+    double x = rank == 0 ? 42 : -1;
+    MPI_Bcast(&x, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    bad = x != 42;
+    if (bad) printf("%g\n", x);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  if (bad) MPI_Abort(MPI_COMM_WORLD, 6);
+  MPI_Finalize();
+  return 0;
+}
