@@ -46,5 +46,22 @@ TEST_P(RecordMishaps, JobsThatRunAtTheSameTimeAreToldApart) {
   EXPECT_FALSE(fs::exists(folder.path("t.5.weft")));
 }
 
+// A replay of what was recorded goes through.
+void expect_replayable(const TempDir& folder) {
+  for (const char* verb : {" check t.weft", " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"})
+    EXPECT_EQ(shell(folder, weft() + verb), 0) << slurp(folder.path("out")) << slurp(folder.path("err"));
+}
+
+TEST_P(RecordMishaps, ACreationThatOneRankIsRefusedCountsOnNone) {
+  const TempDir folder;
+  ASSERT_EQ(record(folder, mpirun(2) + mishap("creation")), 0) << slurp(folder.path("err"));
+  const Recorded r = read_back(folder.path("t.weft"));
+  ASSERT_EQ(r.lines.size(), 2u);
+  EXPECT_EQ(r.lines[0], r.lines[1]);
+  EXPECT_EQ(r.communicators.size(), 3u) << "the world, its copy, and what came after the call that failed";
+  EXPECT_TRUE(has_note(r, "1 call returned an error and did nothing"));
+  expect_replayable(folder);
+}
+
 }  // namespace
 }  // namespace weft::recorder::testing

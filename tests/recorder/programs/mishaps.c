@@ -18,6 +18,14 @@ int main(int argc, char** argv) {
     if (bad) printf("%g\n", x);
     MPI_Barrier(MPI_COMM_WORLD);
   }
+  if (strcmp(mode, "creation") == 0) { /* a call on rank 0 alone fails; what all make after it is one */
+    MPI_Comm copy, none, made;
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    if (rank == 0) bad = MPI_Comm_create(copy, MPI_GROUP_NULL, &none) == MPI_SUCCESS;
+    MPI_Comm_split(copy, 0, rank, &made);
+    MPI_Barrier(made);
+  }
   if (bad) MPI_Abort(MPI_COMM_WORLD, 6);
   MPI_Finalize();
   return 0;

@@ -28,6 +28,17 @@ void returned_for_nothing(SpoolRecord* r) {
   if (r != nullptr) recorder.leave(r, kFailed);
 }
 
+// An error of an argument: raised before anything is sent, so by this rank alone perhaps. The others may be in no
+// creation call at all.
+bool refused_argument(int rc) {
+  int error_class = rc;
+  WEFT_REAL(Error_class)(rc, &error_class);
+  for (const int c : {MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_COMM, MPI_ERR_DIMS, MPI_ERR_COUNT, MPI_ERR_RANK,
+                      MPI_ERR_TOPOLOGY})
+    if (error_class == c) return true;
+  return false;
+}
+
 // A creation call that is collective over `parent`. `hide`: the request of MPI_Comm_idup, which no trace
 // shows.
 template <class Real>
@@ -35,13 +46,15 @@ template <class Real>
                                          MPI_Request* hide = nullptr) {
   const Call call;
   CommKey key;
-  const Comm* from = nullptr;
+  Comm* from = nullptr;
+  std::uint32_t number = 0;
   SpoolRecord* r = nullptr;
   if (call) {
     const Lock lock;
     if (Comm* c = recorder.comm(parent)) {
       key = Recorder::child_key(*c);
       from = c;
+      number = c->children;
       r = entered(kind, c->id, call);
     } else {
       count_unseen(NotRecorded::unknown_comm);
@@ -54,6 +67,7 @@ template <class Real>
   if (from == nullptr) return rc;
   const Lock lock;
   if (o != Outcome::kDone) {
+    if (from->children == number && refused_argument(rc)) --from->children;
     returned_for_nothing(r);
     return rc;
   }
