@@ -26,6 +26,23 @@ int main(int argc, char** argv) {
     MPI_Comm_split(copy, 0, rank, &made);
     MPI_Barrier(made);
   }
+  if (strcmp(mode, "start") == 0 || strcmp(mode, "startall") == 0) { /* 2 ranks: of an active request */
+    char in[10], out[10] = {0};
+    MPI_Request request[2];
+    MPI_Recv_init(in, 10, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, request);
+    MPI_Send_init(out, 7, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, request + 1);
+    MPI_Start(request);
+    if (strcmp(mode, "start") == 0)
+      bad = MPI_Start(request) == MPI_SUCCESS;
+    else
+      bad = MPI_Startall(1, request) == MPI_SUCCESS;
+    MPI_Start(request + 1);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    MPI_Startall(2, request);
+    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+    MPI_Request_free(request);
+    MPI_Request_free(request + 1);
+  }
   if (bad) MPI_Abort(MPI_COMM_WORLD, 6);
   MPI_Finalize();
   return 0;

@@ -418,19 +418,20 @@ void Recorder::miss(OpKind kind, std::int64_t gap, const Fields& f) {
   }
 }
 
-void Recorder::start_collective(std::uint32_t slot, std::int64_t gap) {
+SpoolRecord* Recorder::start_collective(std::uint32_t slot, std::int64_t gap) {
   Slot& s = requests[slot];
   if (s.comm->inter) {
     count(NotRecorded::intercomm_collective);
     carry(gap);
-    return;
+    return nullptr;
   }
   s.hidden = false;
   Prepared& p = *s.prepared;
   SpoolRecord* r = begin(gap, p.fields, p.words);
-  if (r == nullptr) return;
+  if (r == nullptr) return nullptr;
   if (p.words > 0) memcpy(SpoolWriter::list(r), p.list(), p.words * sizeof(std::int64_t));
   publish(r, p.kind, 0, p.words);
+  return r;
 }
 
 std::uint32_t Requests::reserve() {

@@ -181,8 +181,8 @@ class Recorder {
     SpoolWriter::publish(r, static_cast<std::uint8_t>(static_cast<int>(kind) + 1), flags, list_words,
                          this_thread());
   }
-  // A persistent collective starts.
-  void start_collective(std::uint32_t slot, std::int64_t gap);
+  // A persistent collective starts; its record, if it has one.
+  SpoolRecord* start_collective(std::uint32_t slot, std::int64_t gap);
   // The blocking call whose record was published with kOpen returned. Call locked, together with freeing its
   // requests: their slots may be another thread's right after.
   void leave(SpoolRecord* r, std::uint8_t flags) {

@@ -375,6 +375,8 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
   const Call call;
   std::uint32_t slot = kNoSlot;
   SpoolRecord* started = nullptr;
+  bool was_active = false;  // a second start fails, and the first goes on
+  bool was_hidden = false;
   if (call) {
     const Lock lock;
     slot = recorder.requests.find(*request, request, recorder.next_call());
@@ -383,12 +385,14 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
       recorder.carry(call.gap());
     } else {
       Slot& s = recorder.requests[slot];
+      was_active = s.active;
+      was_hidden = s.hidden;
       s.active = true;
       Fields f;
       f.comm = s.comm->id;
       f.request = slot;
       if (s.prepared != nullptr) {
-        recorder.start_collective(slot, call.gap());
+        started = recorder.start_collective(slot, call.gap());
       } else if ((started = recorder.begin(call.gap(), f, 0)) != nullptr) {
         recorder.publish(started, OpKind::start, 0, 0);
       }
@@ -402,23 +406,27 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
     if (o != Outcome::kNothing) {
       recorder.requests.rebind(slot, *request, request);
     } else {
-      recorder.requests[slot].active = false;
+      recorder.requests[slot].active = was_active;
+      recorder.requests[slot].hidden = was_hidden;
       if (started != nullptr) SpoolWriter::set_flags(started, kFailed);
     }
   }
   return rc;
 }
 
+// Of a Startall that fails the messages are left out; persistent collectives, a record each, stay as written.
 WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
   const Call call;
+  SpoolRecord* started = nullptr;  // of the messages
   if (call) {
     const Lock lock;
     const std::uint32_t number = recorder.next_call();
     const auto room = count < 0 ? std::size_t{0} : static_cast<std::size_t>(count);
-    std::uint32_t* slots = slot_scratch.get(2 * room + 1);
+    std::uint32_t* slots = slot_scratch.get(3 * room + 1);
     std::uint32_t* const of_request = slots + room;  // as they stand in `requests`
-    std::size_t messages = 0;                        // at the front, one record for all of them
-    std::size_t collectives = room;                  // from the back, a record each after that
+    std::uint32_t* const was_active = of_request + room;
+    std::size_t messages = 0;        // at the front, one record for all of them
+    std::size_t collectives = room;  // from the back, a record each after that
     for (std::size_t i = 0; i < room; ++i) {
       const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, number);
       of_request[i] = slot;
@@ -426,15 +434,17 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
         count_unseen(NotRecorded::unknown_start);
         continue;
       }
+      was_active[i] = recorder.requests[slot].active ? 1 : 0;
       recorder.requests[slot].active = true;
       (recorder.requests[slot].prepared != nullptr ? slots[--collectives] : slots[messages++]) = slot;
     }
     std::int64_t gap = call.gap();
     if (messages == 0 && collectives == room) recorder.carry(gap);
     if (messages > 0) {
-      if (SpoolRecord* r = recorder.begin(gap, Fields{}, messages)) {
-        for (std::size_t i = 0; i < messages; ++i) SpoolWriter::list(r)[i] = slots[i];
-        recorder.publish(r, OpKind::startall, 0, messages);
+      started = recorder.begin(gap, Fields{}, messages);
+      if (started != nullptr) {
+        for (std::size_t i = 0; i < messages; ++i) SpoolWriter::list(started)[i] = slots[i];
+        recorder.publish(started, OpKind::startall, 0, messages);
       }
       gap = 0;
     }
@@ -445,11 +455,18 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
   }
   const int rc = WEFT_NEXT(Startall)(count, requests);
   if (call) {
-    static_cast<void>(counted_outcome(rc));
+    const bool failed = counted_outcome(rc) == Outcome::kNothing;
     const Lock lock;
     const std::uint32_t* const of_request = slot_scratch.get(0) + (count < 0 ? 0 : count);
-    for (int i = 0; i < count; ++i)
-      if (of_request[i] != kNoSlot) recorder.requests.rebind(of_request[i], requests[i], requests + i);
+    for (int i = 0; i < count; ++i) {
+      if (of_request[i] == kNoSlot) continue;
+      Slot& s = recorder.requests[of_request[i]];
+      if (!failed)
+        recorder.requests.rebind(of_request[i], requests[i], requests + i);
+      else if (s.prepared == nullptr)
+        s.active = of_request[count + i] != 0;
+    }
+    if (failed && started != nullptr) SpoolWriter::set_flags(started, kFailed);
   }
   return rc;
 }
