@@ -1,4 +1,6 @@
 // Ranks without a recorder beside recorded ones, and calls that go wrong on one rank.
+#include <algorithm>
+
 #include "tests/recorder/recorder_testing.hpp"
 
 namespace weft::recorder::testing {
@@ -79,6 +81,22 @@ TEST_P(RecordMishaps, AStartThatFailsLeavesTheRequestAsItWas) {
     EXPECT_TRUE(has_note(r, "2 calls returned an error and did nothing")) << mode;
     expect_replayable(folder);
   }
+}
+
+// Open MPI gives sends that it has completed at once one handle: the program's variable tells them apart.
+TEST_P(RecordMishaps, ManySendsWithOneHandleAreAwaitedEachByItsVariable) {
+  const TempDir folder;
+  ASSERT_EQ(record(folder, mpirun(2) + mishap("shared")), 0) << slurp(folder.path("err"));
+  const Recorded r = read_back(folder.path("t.weft"));
+  std::vector<std::uint32_t> sent;
+  std::vector<std::uint32_t> awaited;
+  for (const traces::Op& op : r.ops.at(0)) {
+    if (op.kind == traces::OpKind::isend) sent.push_back(op.request);
+    if (op.kind == traces::OpKind::wait) awaited.push_back(op.request);
+  }
+  ASSERT_EQ(sent.size(), 100u);
+  std::rotate(sent.begin(), sent.end() - 1, sent.end());
+  EXPECT_EQ(awaited, sent);
 }
 
 }  // namespace

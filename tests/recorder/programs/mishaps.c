@@ -43,6 +43,23 @@ int main(int argc, char** argv) {
     MPI_Request_free(request);
     MPI_Request_free(request + 1);
   }
+  if (strcmp(mode, "shared") == 0) { /* 2 ranks: many sends, the last one awaited first */
+    enum { kSends = 100 };
+    static MPI_Request request[kSends];
+    static char out[8], in[8];
+    const int last = kSends - 1;
+    if (rank == 0) {
+      for (int i = 0; i < kSends; ++i) MPI_Isend(out, 8, MPI_CHAR, 1, i, MPI_COMM_WORLD, request + i);
+      MPI_Wait(request + last, MPI_STATUS_IGNORE);
+      MPI_Recv(in, 1, MPI_CHAR, 1, 1000, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      for (int i = 0; i < last; ++i) MPI_Wait(request + i, MPI_STATUS_IGNORE);
+    } else {
+      MPI_Recv(in, sizeof in, MPI_CHAR, 0, last, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Send(in, 1, MPI_CHAR, 0, 1000, MPI_COMM_WORLD);
+      for (int i = 0; i < last; ++i)
+        MPI_Recv(in, sizeof in, MPI_CHAR, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
   if (bad) MPI_Abort(MPI_COMM_WORLD, 6);
   MPI_Finalize();
   return 0;

@@ -61,16 +61,17 @@ struct Slot {
       address;  // of the program's variable: tells Open MPI's shared "already complete" requests apart
   const Comm* comm;
   bool used;
-  bool bound;  // in its hash bucket
+  bool bound;  // in its hash buckets
   bool persistent;
   bool active;
   bool receive;
   bool from_nobody;  // a receive from MPI_PROC_NULL
   bool
       hidden;  // its completion is not written: not in the trace (MPI_Comm_idup), or told (MPI_Request_get_status)
-  Prepared* prepared;            // of a persistent collective, which is hidden while it is not active
-  std::uint32_t claimed;         // number of the call that last looked it up
-  std::uint32_t next, previous;  // in its hash bucket; kNoSlot = none
+  Prepared* prepared;                    // of a persistent collective, which is hidden while it is not active
+  std::uint32_t claimed;                 // number of the call that last looked it up
+  std::uint32_t next, previous;          // in the bucket of its handle; kNoSlot = none
+  std::uint32_t own_next, own_previous;  // in the bucket of its handle and address, if it has an address
 };
 
 class Requests {
@@ -89,13 +90,21 @@ class Requests {
   void grow();
   void link(std::uint32_t slot);
   void unlink(std::uint32_t slot);
+  void link_own(std::uint32_t slot);
+  void unlink_own(std::uint32_t slot);
+  [[nodiscard]] std::uint32_t find_own(MPI_Request handle, const void* address) const;
   [[nodiscard]] std::uint32_t bucket_of(MPI_Request h) const {
     return static_cast<std::uint32_t>(CommKey::scramble(bits_of(h))) & (capacity_ - 1);
+  }
+  [[nodiscard]] std::uint32_t bucket_of(MPI_Request h, const void* address) const {
+    const std::uint64_t both = bits_of(h) ^ CommKey::scramble(reinterpret_cast<std::uintptr_t>(address));
+    return static_cast<std::uint32_t>(CommKey::scramble(both)) & (capacity_ - 1);
   }
   Slot* slots_ = nullptr;
   std::uint32_t capacity_ = 0;  // also the number of buckets: a power of two
   std::uint32_t* head_ = nullptr;
   std::uint32_t* tail_ = nullptr;
+  std::uint32_t* own_ = nullptr;   // first slot of each handle and address
   std::uint32_t* free_ = nullptr;  // stack; the smallest number on top at first
   std::uint32_t free_count_ = 0;
 };
