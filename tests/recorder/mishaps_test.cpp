@@ -12,6 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::string mishap(const std::string& mode) { return program("mishaps") + " " + mode; }
 
@@ -97,6 +98,23 @@ TEST_P(RecordMishaps, ManySendsWithOneHandleAreAwaitedEachByItsVariable) {
   ASSERT_EQ(sent.size(), 100u);
   std::rotate(sent.begin(), sent.end() - 1, sent.end());
   EXPECT_EQ(awaited, sent);
+}
+
+TEST_P(RecordMishaps, ATestallThatFailsCompletesWhatMpiCompleted) {
+  const TempDir folder;
+  ASSERT_EQ(record(folder, mpirun(2) + mishap("testall")), 0) << slurp(folder.path("err"));
+  const Recorded r = read_back(folder.path("t.weft"));
+  std::vector<std::int64_t> completed;
+  for (std::size_t i = 0; i < r.ops.at(0).size(); ++i) {
+    const traces::Op& op = r.ops[0][i];
+    if (op.kind == traces::OpKind::testall)
+      completed.insert(completed.end(), r.lists[0][i].begin(), r.lists[0][i].end());
+    if (op.kind == traces::OpKind::wait) completed.push_back(op.request);
+  }
+  EXPECT_THAT(completed, ::testing::UnorderedElementsAre(0, 1, 2));
+  EXPECT_THAT(r.header.warnings, IsEmpty());
+  static_cast<void>(shell(folder, weft() + " check t.weft"));  // tells of the message that was too long
+  EXPECT_THAT(slurp(folder.path("out")) + slurp(folder.path("err")), Not(HasSubstr("never completed")));
 }
 
 }  // namespace

@@ -60,6 +60,20 @@ int main(int argc, char** argv) {
         MPI_Recv(in, sizeof in, MPI_CHAR, 0, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   }
+  if (strcmp(mode, "testall") == 0) { /* 2 ranks: the second of three messages is longer than its receive */
+    char buffer[3][64];
+    MPI_Request request[3];
+    MPI_Status status[3];
+    int flag = 0, rc = MPI_SUCCESS;
+    for (int i = 0; rank == 0 && i < 3; ++i)
+      MPI_Irecv(buffer[i], i == 1 ? 4 : 64, MPI_CHAR, 1, i, MPI_COMM_WORLD, request + i);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; rank == 1 && i < 3; ++i) MPI_Send(buffer[i], 20 + i, MPI_CHAR, 0, i, MPI_COMM_WORLD);
+    while (rank == 0 && !flag && rc == MPI_SUCCESS) rc = MPI_Testall(3, request, &flag, status);
+    if (rank == 0) bad = rc == MPI_SUCCESS;
+    for (int i = 0; rank == 0 && i < 3; ++i)
+      if (request[i] != MPI_REQUEST_NULL) MPI_Wait(request + i, status);
+  }
   if (bad) MPI_Abort(MPI_COMM_WORLD, 6);
   MPI_Finalize();
   return 0;

@@ -93,15 +93,15 @@ class Completion {
   }
   // `failed`: the call answered that some did; those that neither did nor are complete stay active (MPI 3.1, 3.7.5).
   void complete_all(const MPI_Status* statuses, const MPI_Request* requests, bool failed) {
-    for (int i = 0; i < count_; ++i) {
-      if (failed && slots_[i] != kNoSlot) {
-        const bool pending = is_slot(slots_[i]) && recorder.requests[slots_[i]].persistent
-                                 ? statuses != nullptr && statuses[i].MPI_ERROR == MPI_ERR_PENDING
-                                 : requests[i] != WEFT_REQUEST_NULL;
-        if (pending) continue;
-      }
-      complete(i, statuses == nullptr ? nullptr : statuses + i);
-    }
+    for (int i = 0; i < count_; ++i)
+      if (!failed || slots_[i] == kNoSlot || !pending(i, statuses, requests))
+        complete(i, statuses == nullptr ? nullptr : statuses + i);
+  }
+  // Call locked. Of a call that failed: whether any of its requests is complete.
+  [[nodiscard]] bool some_complete(const MPI_Status* statuses, const MPI_Request* requests) const {
+    for (int i = 0; i < count_; ++i)
+      if (slots_[i] != kNoSlot && !pending(i, statuses, requests)) return true;
+    return false;
   }
   void close(Outcome o) {
     if (record_ != nullptr) recorder.leave(record_, o == Outcome::kNothing ? kFailed : 0);
@@ -111,6 +111,13 @@ class Completion {
   // In place of a slot: of a request whose start was not seen.
   static constexpr std::uint32_t kUnseen = kNoSlot - 1;
   static bool is_slot(std::uint32_t slot) { return slot < kUnseen; }
+
+  // After a call that failed: request `index`, which was asked about, is still active.
+  bool pending(int index, const MPI_Status* statuses, const MPI_Request* requests) const {
+    return is_slot(slots_[index]) && recorder.requests[slots_[index]].persistent
+               ? statuses != nullptr && statuses[index].MPI_ERROR == MPI_ERR_PENDING
+               : requests[index] != WEFT_REQUEST_NULL;
+  }
 
   void tell(std::uint32_t slot, const MPI_Status* status) {
     const Slot& s = recorder.requests[slot];
@@ -298,15 +305,21 @@ WEFT_WRAP(Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
 
 WEFT_WRAP(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses)) {
   MPI_Status* used = statuses;
+  int rc = MPI_SUCCESS;
   return test_for(
       OpKind::testall, count, requests,
       [&](Completion* c, bool& yes) {
         if (c != nullptr) used = statuses_for(*c, statuses, count);
-        const int rc = WEFT_NEXT(Testall)(count, requests, flag, used);
+        rc = WEFT_NEXT(Testall)(count, requests, flag, used);
+        // MPICH completes what it can and answers no where one request failed.
         yes = *flag != 0;
+        if (!yes && rc == MPI_ERR_IN_STATUS && c != nullptr) {
+          const Lock lock;
+          yes = c->some_complete(used, requests);
+        }
         return same_error(rc, used, statuses, count);
       },
-      [&](Completion& c) { c.complete_all(used, requests, false); });
+      [&](Completion& c) { c.complete_all(used, requests, rc != MPI_SUCCESS); });
 }
 
 WEFT_WRAP(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status)) {
