@@ -187,7 +187,8 @@ Error nothing_recorded(const std::string& folder, const std::string& command) {
   return bad_input(
       where, "no MPI rank was recorded", {},
       "a program that calls MPI_Init, loads its MPI library dynamically, and is started with the "
-      "environment of this command (LD_PRELOAD, WEFT_RECORD_DIR)");
+      "environment of this command (LD_PRELOAD, WEFT_RECORD_DIR); functions that it looks up in the library "
+      "itself (dlsym with a handle, Python's ctypes) go past the recorder");
 }
 
 Result<void> merge(const Options& o, const std::string& folder, const std::string& command) {

@@ -156,6 +156,9 @@ TEST(RecordedChoice, MpiThatIsLoadedTooLateForTheRightRecorderIsNamed) {
                                HasSubstr("libmpich.so.12, for which there is no recorder here")));
   EXPECT_EQ(record(folder, mpirun(2) + program("late")), 0) << slurp(folder.path("err"));
   EXPECT_EQ(read_back(folder.path("t.weft")).lines.size(), 2u);
+  EXPECT_EQ(record(folder, mpirun(2) + program("late") + " handle"), 3) << "past the recorder";
+  EXPECT_THAT(slurp(folder.path("err")), ::testing::AllOf(HasSubstr("no MPI rank was recorded"),
+                                                          HasSubstr("looks up in the library itself")));
 }
 
 // Two jobs of one script, each with its MPI.
