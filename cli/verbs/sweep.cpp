@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "cli/flags/journal_flags.hpp"
 #include "cli/flags/matrix_flags.hpp"
@@ -56,6 +58,15 @@ Result<std::optional<double>> replay_between(const Options& o, const report::Fli
                  {},
                  {}};
   return std::optional<double>(to_seconds(result.makespan));
+}
+
+// Places of flips by replays. What ends it early leaves the others interpolated.
+Result<void> bisect(const Options& o, std::vector<report::Flip>& flips) {
+  for (report::Flip& flip : flips)
+    WEFT_TRY(report::refine_flip(flip, o.bisect, [&](const std::string& platform, const std::string& value) {
+      return replay_between(o, flip, platform, value);
+    }));
+  return {};
 }
 
 // "bw=25Gbps,50Gbps": a comma separates the values to try, but not within quotes, which go.
@@ -133,7 +144,7 @@ Result<void> run(Options& o) {
   request.points = o.journal.plan();
   predict::Matrix matrix;
   WEFT_TRY(run_with_progress(request, "sweep", o.common, matrix));
-  const std::string stopped = o.journal.stopped(matrix.points);
+  std::string stopped = o.journal.stopped(matrix.points);
   if (o.journal.silent()) {
     o.common.print(o.journal.shard_text(matrix.points));
     if (!stopped.empty()) return o.journal.interrupted(stopped);
@@ -143,11 +154,15 @@ Result<void> run(Options& o) {
   for (const predict::MatrixRun& r : matrix.runs)
     if (r.done) runs.push_back({r.facts, request.platforms[r.platform].spec, choices[r.platform]});
   auto sweep = report::sweep_runs(axes, runs, o.matrix.critical_path);
-  for (report::Flip& flip : sweep.flips)
-    WEFT_TRY(report::refine_flip(flip, stopped.empty() ? o.bisect : 0,
-                                 [&](const std::string& platform, const std::string& value) {
-                                   return replay_between(o, flip, platform, value);
-                                 }));
+  std::optional<Error> ended;
+  if (!stopped.empty()) {
+    ended = o.journal.interrupted(stopped);
+  } else if (auto bisected = bisect(o, sweep.flips); !bisected) {
+    // An interrupt or a finding: all rows are there and are told.
+    if (bisected.error().code != ErrorCode::kFinding) return bisected;
+    ended = std::move(bisected).error();
+    stopped = ended->what;
+  }
   o.common.print(report::sweep_text(sweep, text_width()));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::sweep_json(sweep, stopped)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::sweep_csv(sweep)));
@@ -156,7 +171,7 @@ Result<void> run(Options& o) {
     WEFT_TRY(o.report.write(
         report::page_of_document("sweep", report::first_line(text), report::sweep_json(sweep, stopped))));
   }
-  if (!stopped.empty()) return o.journal.interrupted(stopped);
+  if (ended) return *std::move(ended);
   for (const auto& [row, set] : sweep.rows)
     if (!row.error.empty()) {
       Error found = row.finding();

@@ -70,6 +70,28 @@ TEST(CliJournal, AnInterruptTellsWhatIsDoneAndEndsByItsSignal) {
   for (const auto& [point, times] : lines_of(w, "j")) EXPECT_EQ(times, 1) << point;
 }
 
+TEST(CliJournal, AnInterruptedBisectionTellsTheSweepThatWasDone) {
+  const Workspace w;
+  // The crossbar is faster with 1 GB/s, the tree with 10; some twenty milliseconds a replay.
+  ASSERT_EQ(w.weft("generate ring --ranks 4 --stride 2 --bytes 8MB --iterations 60000 -o r.weft").exit_code,
+            0);
+  const std::string command =
+      "sweep r.weft --on crossbar:n=4,lat=1ms --on xgft:h=2,m=2x2,w=1x1,lat=1us --set bw=1GB/s,10GB/s --raw "
+      "--journal j ";
+  const Outcome whole = w.weft(command + "--csv whole.csv");
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const Outcome o = w.interrupted_weft(command + "--bisect 60 --json part.json --csv part.csv", 1.0);
+  EXPECT_EQ(o.exit_code, 130) << o.err;
+  EXPECT_THAT(o.err, HasSubstr("interrupted between two values of bw"));
+  EXPECT_THAT(o.out, HasSubstr("flip: crossbar:n=4,lat=1ms is faster with bw=1GB/s"));
+  EXPECT_EQ(w.read("part.csv"), w.read("whole.csv"));
+  const auto j = ordered_json::parse(w.read("part.json"));
+  EXPECT_EQ(j["error"], "interrupted between two values of bw");
+  EXPECT_EQ(j["rows"].size(), 4u);
+  ASSERT_EQ(j["flips"].size(), 1u);
+  EXPECT_FALSE(j["flips"][0]["at"].is_null());
+}
+
 TEST(CliJournal, AMergeHasItsFlagsBeforeTheDashesOfItsCommand) {
   const Workspace w;
   const std::string command = "sweep --on crossbar-16 --set bw=1GB/s,2GB/s ";
