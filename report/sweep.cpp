@@ -47,7 +47,7 @@ Setting setting_of(const std::vector<SweepAxis>& axes, const std::vector<std::si
 }
 
 // A warning for each trace whose replays do not depend on axis `k`: the same messages at the same times, for every pair
-// of runs that differ in this key only.
+// of runs that differ in this key only. None without such a pair.
 std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
                                        const std::vector<SweepRun>& runs) {
   std::vector<std::string> out;
@@ -55,21 +55,21 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
   // First run by what it has in common with those that differ in the key only.
   std::map<std::tuple<std::string, std::string, std::string, std::vector<std::size_t>>, const SweepRun*>
       first;
-  std::map<std::string, bool> idle;  // by trace
+  std::map<std::string, bool> idle;  // by trace, of those with two values to compare
   std::map<std::string, bool> computes;
   for (const SweepRun& r : runs) {
     auto choice = r.choice;
     choice[k] = 0;
     const auto& mine = *r.facts.result;
-    const auto [at, is_new] = first.try_emplace({r.facts.trace, r.facts.map, r.platform, choice}, &r);
+    const auto at = first.try_emplace({r.facts.trace, r.facts.map, r.platform, choice}, &r).first;
     const auto& other = *at->second->facts.result;
     const bool same = mine.finished == other.finished && mine.makespan == other.makespan &&
                       mine.fingerprint == other.fingerprint;
-    idle.try_emplace(r.facts.trace, true).first->second &= same;
+    if (at->second->choice[k] != r.choice[k]) idle.try_emplace(r.facts.trace, true).first->second &= same;
     computes[r.facts.trace] |= predict::digest_of(r.facts).sums.compute > 0;
   }
   TraceNames traces;
-  for (const auto& [trace, nothing] : idle) traces.add(trace);
+  for (const auto& [trace, any] : computes) traces.add(trace);
   for (const auto& [trace, nothing] : idle) {
     if (!nothing) continue;
     std::string text = fmt::format("{} changes nothing for {}", axis.key, traces.of(trace));
@@ -128,9 +128,10 @@ bool ranked_alike(const std::vector<SweepAxis>& axes, const std::vector<SweepRun
 
 }  // namespace
 
-Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs, bool by_path) {
+Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs, bool by_path,
+                 bool whole) {
   Sweep out;
-  out.ranked_alike = ranked_alike(axes, runs);
+  out.ranked_alike = whole && ranked_alike(axes, runs);
   std::vector<std::string> traces;
   for (const auto& r : runs)
     if (std::find(traces.begin(), traces.end(), r.facts.trace) == traces.end())
@@ -163,7 +164,7 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
     }
   }
 
-  for (std::size_t k = 0; k < axes.size(); ++k)
+  for (std::size_t k = 0; whole && k < axes.size(); ++k)
     for (const auto& w : idle_warnings(axes[k], k, runs)) out.warnings.push_back(w);
 
   // Runs of one trace, map and choice of values: those of all platforms, in the order of the runs.

@@ -59,8 +59,9 @@ struct Sweep {
 
 // O(runs x platforms + runs log runs).
 // `by_path`: every row says by its critical path why it is not as long as the one before it on its platform and map.
+// `whole`: no run that was asked for is missing; else nothing is said of all of them together.
 [[nodiscard]] Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>& runs,
-                               bool by_path = false);
+                               bool by_path = false, bool whole = true);
 // Narrows `flip.at` by `steps` bisections: time(platform, value of the key as text) replays, in seconds, or nothing
 // where the value is not possible, which ends the search. Nothing happens to a flip without `at`.
 [[nodiscard]] Result<void> refine_flip(

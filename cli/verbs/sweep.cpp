@@ -153,7 +153,7 @@ Result<void> run(Options& o) {
   std::vector<report::SweepRun> runs;
   for (const predict::MatrixRun& r : matrix.runs)
     if (r.done) runs.push_back({r.facts, request.platforms[r.platform].spec, choices[r.platform]});
-  auto sweep = report::sweep_runs(axes, runs, o.matrix.critical_path);
+  auto sweep = report::sweep_runs(axes, runs, o.matrix.critical_path, stopped.empty());
   std::optional<Error> ended;
   if (!stopped.empty()) {
     ended = o.journal.interrupted(stopped);

@@ -10,6 +10,7 @@
 namespace weft::report {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -82,6 +83,17 @@ TEST(Sweep, ADeadlockTakesNoPartInFlips) {
   EXPECT_THAT(sweep_text(s, kNoWidth), Not(HasSubstr(kAlike))) << "a is faster with x, b with z";
   g.runs[5].result.makespan = g.runs[4].result.makespan + HandMade::us(1);
   EXPECT_THAT(sweep_text(sweep_runs(kAxes, g.list), kNoWidth), HasSubstr(kAlike));
+}
+
+TEST(Sweep, AKeyIsIdleOnlyWhereTwoOfItsValuesWereComparedAndNoRunIsMissing) {
+  Grid g({{1, 2}, {1, 2}, {1, 2}});
+  EXPECT_THAT(sweep_runs(kAxes, g.list).warnings, ElementsAre("bw changes nothing for t.weft"));
+  const auto stopped = sweep_runs(kAxes, g.list, false, false);
+  EXPECT_TRUE(stopped.warnings.empty());
+  EXPECT_FALSE(stopped.ranked_alike);
+  // One value on a, another one on b.
+  const std::vector<SweepRun> apart{g.list[0], g.list[3]};
+  EXPECT_TRUE(sweep_runs(kAxes, apart).warnings.empty());
 }
 
 // Both ways from the first setting to the last lead over a tie.
