@@ -21,6 +21,16 @@ constexpr std::size_t kStepsForPeople = 40;
 // An enumeration that was stopped: the statistics are of the schedules that come first, no sample.
 bool partial(const schedule::SearchResult& r) { return r.interrupted && !r.exact; }
 
+// Of the orders, or of the placements beside the best one.
+bool was_interrupted(const SearchFacts& f) {
+  return f.result->interrupted || (f.placement != nullptr && f.placement->interrupted);
+}
+
+// The order, and the placement where it was searched, too.
+bool is_proven(const SearchFacts& f) {
+  return f.result->proof != schedule::Proof::kNone && (f.placement == nullptr || f.placement->proven);
+}
+
 // Counts in equal intervals from the best to the worst.
 struct Bar {
   double from_s;
@@ -299,7 +309,10 @@ std::string search_text(const SearchFacts& f) {
   }
   if (e.ranks <= 64) out += "\n" + sends.text();
   add_distribution_text(f, unit, out);
-  out += fmt::format("\nbest {}{}, {}", times(r.best_s, unit), r.interrupted ? " so far (interrupted)" : "",
+  out += fmt::format("\nbest {}{}, {}", times(r.best_s, unit),
+                     !was_interrupted(f) ? ""
+                     : is_proven(f)      ? " (interrupted)"
+                                         : " so far (interrupted)",
                      proof_text(f, unit));
   const auto& s = r.statistics;
   if (s.count > 0 && r.best_s > 0 && !partial(r))
@@ -324,10 +337,9 @@ std::string search_json(const SearchFacts& f) {
   j["messages"] = e.messages.size();
   j["schedules_total"] = number(r.schedules);
   j["schedules_evaluated"] = number(r.evaluated);
-  // Of order and placement together where both were searched.
-  j["proved_optimal"] = r.proof != schedule::Proof::kNone && (f.placement == nullptr || f.placement->proven);
+  j["proved_optimal"] = is_proven(f);
   j["proof"] = schedule::proof_name(r.proof);
-  j["interrupted"] = r.interrupted;
+  j["interrupted"] = was_interrupted(f);
   j["best_s"] = r.best_s;
   const auto& s = r.statistics;
   const bool any = s.count > 0;
@@ -400,6 +412,7 @@ std::string search_json(const SearchFacts& f) {
                       {"port_bound_s", p.port_s},           {"classes", std::move(classes)}};
   }
   j["warnings"] = f.warnings;
+  if (!f.error.empty()) j["error"] = f.error;
   j["wall_s"] = f.wall_s;
   return json_text(j);
 }

@@ -22,6 +22,7 @@ struct SearchFacts {
   std::vector<HostId> host;                              // by rank
   std::vector<schedule::Phase> best;                     // timeline of result->best
   std::vector<std::string> warnings;
+  std::string error;  // why this is not the whole result; empty: it is
   double wall_s = 0;
 };
 

@@ -316,17 +316,13 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     if (failed) return *failed;
   }
 
-  bool found = false;
+  bool looked = false;  // at a class, whatever came of it
   bool all_proven = true;
   for (std::size_t i = 0; i < r.classes.size(); ++i) {
     PlacementClass& c = r.classes[i];
+    const bool found = !r.search.best.empty();
     if (found && cannot_be_better(i, r.search.best_s)) continue;
-    if (found && control.stopped()) {
-      r.interrupted = true;
-      all_proven = false;
-      break;
-    }
-    if (!done[i] && control.kept != nullptr) {
+    if (!done[i] && (control.kept != nullptr || (looked && control.stopped()))) {
       r.interrupted = true;
       all_proven = false;
       continue;
@@ -334,26 +330,29 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     if (!done[i]) {
       WEFT_ASSIGN(done[i], search_class(c));
     }
+    looked = true;
     SearchResult s = std::move(*done[i]);
+    all_proven = all_proven && s.proof != Proof::kNone;
+    r.interrupted = r.interrupted || s.interrupted;
+    if (s.best.empty()) continue;  // stopped before its first schedule
     c.searched = true;
     c.best_s = s.best_s;
     c.mean_s = s.statistics.mean;
     c.worst_s = s.statistics.worst;
     c.proof = s.proof;
     c.exact = s.exact;
-    all_proven = all_proven && s.proof != Proof::kNone;
     if (!found || sooner(s.best_s, r.search.best_s)) {
       r.best = i;
       r.search = std::move(s);
-      found = true;
     }
     if (control.progress && control.kept == nullptr)
       control.progress(static_cast<double>(i + 1), static_cast<double>(r.classes.size()), r.search.best_s);
   }
   WEFT_ASSIGN(r.workload, place_exchange(e, fabric, r.classes[r.best].host, share));
-  r.interrupted = r.interrupted || r.search.interrupted || control.stopped();
-  r.proven = found && !r.interrupted &&
-             ((r.enumerated && all_proven) || (r.port_s > 0 && !sooner(r.port_s, r.search.best_s)));
+  r.interrupted = r.interrupted || control.stopped();
+  // No class that was not looked at, nor any placement, is sooner than what the ports need.
+  const bool meets_ports = r.port_s > 0 && !sooner(r.port_s, r.search.best_s);
+  r.proven = !r.search.best.empty() && ((r.enumerated && all_proven) || meets_ports);
   return r;
 }
 

@@ -261,6 +261,11 @@ Result<void> search(Options& o) {
   WEFT_ASSIGN(const auto oracle, schedule::make_rate_oracle(model, *facts.workload, fabric));
   schedule::Evaluator evaluator(*facts.workload, *oracle);
   facts.best = evaluator.timeline(facts.result->best, facts.mode);
+  std::optional<Error> why;
+  if (stopped)
+    why = ended(proven ? "interrupted after the proof: not all that was asked for was looked at"
+                       : "interrupted: the best schedule so far is not the answer");
+  if (why) facts.error = why->what;
   facts.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   std::string text = report::search_text(facts);
@@ -276,7 +281,7 @@ Result<void> search(Options& o) {
     WEFT_ASSIGN(const std::string picture, report::search_svg(facts));
     WEFT_TRY(o.common.outputs->write("--svg", picture));
   }
-  if (stopped) return ended("interrupted: the best schedule so far is not the answer");
+  if (why) return *std::move(why);
   return {};
 }
 

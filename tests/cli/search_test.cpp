@@ -99,6 +99,31 @@ TEST(SearchVerb, ItsHostFileIsReadToTheEnd) {
             json{"hosts: 2 lines beyond the 4 ranks are not used"});
 }
 
+TEST(SearchVerb, AnInterruptedSearchSaysSoInItsJson) {
+  const Workspace w;
+  const Outcome o =
+      w.interrupted_weft("search halo --grid 6x2 --on torus-16 --exhaustive --json s.json", 0.8);
+  EXPECT_EQ(o.exit_code, 1) << o.err;
+  const json orders = json::parse(w.read("s.json"));
+  EXPECT_EQ(orders["interrupted"], true);
+  EXPECT_EQ(orders["proved_optimal"], false);
+  EXPECT_EQ(orders["error"], "interrupted: the best schedule so far is not the answer");
+  // Every class is wanted: the first one meets what its ports need, which is a proof whatever the others have.
+  const Outcome p = w.interrupted_weft(
+      "search halo --grid 4x2 --on cs-storm --place search --exhaustive --threads 1 --journal j --json "
+      "s.json",
+      0.8);
+  EXPECT_EQ(p.exit_code, 130) << p.err;
+  const json classes = json::parse(w.read("s.json"));
+  EXPECT_EQ(classes["interrupted"], true);
+  EXPECT_EQ(classes["proved_optimal"], true);
+  EXPECT_THAT(classes["error"].get<std::string>(), HasSubstr("interrupted after the proof"));
+  std::size_t searched = 0;
+  for (const json& c : classes["placement"]["classes"]) searched += c["searched"] == true ? 1 : 0;
+  EXPECT_GT(searched, 1u) << "those that the journal keeps";
+  EXPECT_LT(searched, classes["placement"]["classes"].size());
+}
+
 TEST(SearchVerb, MistakesAreAnswered) {
   const Workspace w;
   const auto fails = [&](const std::string& arguments, int code, const std::string& text) {

@@ -32,7 +32,7 @@ UNSEEN = {
     "tune": {"#/properties/error": INTERRUPT, "#/properties/rows/items/properties/error_estimate null": "too few panels to estimate"},
     "replay": {f"#/properties/error/oneOf/2/properties/{key}": "a replay that is wrong" for key in ("kind", "message")},
     "search": {f"#/properties/{key} null": INTERRUPT for key in ("worst_s", "mean_s", "median_s")} |
-              {"#/properties/step_load_bound_s": "a search that needs this bound"},
+              {"#/properties/error": INTERRUPT, "#/properties/step_load_bound_s": "a search that needs this bound"},
     "check": {f"#/properties/findings/items/properties/{key} null": "a finding on no single rank" for key in ("rank", "op")},
     "flows": {"#/properties/flows/items/properties/phases/items/properties/bottleneck null": "a flow that nothing holds back"},
     "platform show": {f"#/properties/{key} null": LARGE for key in ("diameter_hops", "mean_hops", "unreachable_pairs")},
