@@ -59,6 +59,16 @@ TEST(TiExport, ABufferedSendIsAnIsendThatOnlyTheEndWaitsFor) {
   EXPECT_THAT(e.warnings, IsEmpty());
 }
 
+TEST(TiExport, PollsAreLeftOutAndCounted) {
+  MemoryTrace t(2);
+  t.add(0, {.kind = OpKind::iprobe, .peer = 1, .tag = 5}, {1});
+  t.add(0, {.kind = OpKind::iprobe, .flags = kHit, .peer = 1, .tag = 5}, {0, 1, 1, 5, 8});
+  t.p2p(0, OpKind::recv, 1, 5, 8);
+  const Exported e = ti_of(t);
+  EXPECT_EQ(e.lines, "0 recv 1 5 8 6\n");
+  EXPECT_THAT(e.warnings, ElementsAre(HasSubstr("2 polls (1 hit) are left out: ")));
+}
+
 TEST(TiExport, TheEndAlsoWaitsForASendThatWasFreed) {
   MemoryTrace t(2);
   t.p2p(0, OpKind::isend, 1, 5, 10, CommId(0), 0);

@@ -15,6 +15,7 @@ namespace weft::traces::goal_export_test {
 namespace {
 
 using namespace testing;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using weft::testing::MemoryTrace;
 
@@ -53,6 +54,21 @@ TEST(GoalExport, ABlockingOperationIsRequiredByTheNext) {
       goal_of(t),
       "l1: calc 1000\nl2: send 64b to 1 tag 7\nl2 requires l1\nl3: recv 32b from -1 tag -1\nl3 requires l2\n"
       "l4: send 16b to 1 tag 8\nl4 requires l3\nl5: send 0b to 1 tag 9\nl5 irequires l4\n");
+}
+
+TEST(GoalExport, PollsAreLeftOutAndCountedOnce) {
+  MemoryTrace t(2);
+  t.add(0, {.kind = OpKind::iprobe, .peer = 1, .tag = 5}, {1});
+  t.add(0, {.kind = OpKind::iprobe, .flags = kHit, .peer = 1, .tag = 5}, {0, 1, 1, 5, 8});
+  t.p2p(0, OpKind::recv, 1, 5, 8);
+  EXPECT_EQ(goal_of(t), "l1: recv 8b from 1 tag 5\n");
+  const TempDir dir;
+  for (const char* format : {"goal", "goal-binary"}) {
+    t.rewind();
+    std::vector<std::string> warnings;
+    ASSERT_TRUE(export_trace(t, format, dir.path("t"), {.warnings = &warnings})) << format;
+    EXPECT_THAT(warnings, ElementsAre(HasSubstr("2 polls (1 hit) are left out: "))) << format;
+  }
 }
 
 TEST(GoalExport, ANonBlockingOneIsRequiredByWhatStandsBehindItsWait) {

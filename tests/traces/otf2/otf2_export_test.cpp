@@ -104,6 +104,15 @@ TEST(Otf2Export, RecordedSamplesComeBack) {
   }
 }
 
+TEST(Otf2Export, PollsAreCounted) {
+  const TempDir dir;
+  const auto t = open_trace({support::source_dir() + "/traces/samples/hpl_4x4_2000_64.weft"});
+  ASSERT_TRUE(t);
+  std::vector<std::string> warnings;
+  ASSERT_TRUE(export_trace(**t, "otf2", dir.path("out"), {.warnings = &warnings}));
+  EXPECT_THAT(warnings, ElementsAre(HasSubstr("811 polls (384 hits) are regions only")));
+}
+
 // A random correct program with everything that OTF2 has a record for.
 class RandomProgram {
  public:

@@ -16,6 +16,7 @@
 #include "core/counted.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
+#include "traces/exports/poll_count.hpp"
 #include "traces/exports/tags.hpp"
 #include "traces/formats/ti/wait_lines.hpp"
 #include "traces/op_rules.hpp"
@@ -38,6 +39,7 @@ struct TiLosses {
   std::uint64_t any_source_waits = 0;
   std::uint64_t comms_made = 0;
   std::uint64_t synchronous = 0;
+  PollCount polls;
 
   void tell(std::vector<std::string>& warnings) const {
     if (comms_made > 0)
@@ -57,6 +59,7 @@ struct TiLosses {
       warnings.push_back(
           counted(synchronous, "synchronous send") + (synchronous == 1 ? " is" : " are") +
           " written as SimGrid traces them, Ssend and ISsend, which its replay (3.32) does not know");
+    polls.tell(PollCount::kLeftOut, &warnings);
   }
 };
 
@@ -319,6 +322,7 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
     case OpKind::launch:
       return cannot(op, index, "its ranks have no accelerators beside them");
     default:
+      losses_.polls.add(op);
       // Who is no member of the new group takes no part.
       if (is_comm_create(op.kind))
         losses_.comms_made += op.kind != OpKind::comm_create_group || op.amount >= 0 ? 1 : 0;
