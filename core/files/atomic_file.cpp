@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "core/files/temporary_name.hpp"
@@ -266,11 +267,12 @@ int AtomicFile::name_temporary(int fd, bool first) {
   return 0;
 }
 
-// All bytes are on the disk when it returns. `held`: the file stays open under this number, and with it the lock.
+// `held`: all bytes are on the disk when it returns, and the file stays open under this number, and with it the lock.
 Result<void> AtomicFile::finish(int* held) {
   if (first_error_ == 0 && std::fflush(file_) != 0) first_error_ = errno;
   if (!straight_) {
-    if (first_error_ == 0 && ::fsync(::fileno(file_)) != 0 && errno != EINVAL) first_error_ = errno;
+    if (first_error_ == 0 && held != nullptr && ::fsync(::fileno(file_)) != 0 && errno != EINVAL)
+      first_error_ = errno;
     if (first_error_ == 0 && held == nullptr) first_error_ = name_temporary(::fileno(file_), false);
     if (first_error_ == 0 && held != nullptr) {
       *held = ::fcntl(::fileno(file_), F_DUPFD_CLOEXEC, 3);
@@ -323,7 +325,28 @@ Result<void> AtomicFile::commit() {
   return {};
 }
 
+// A descriptor on the file system of one that is closed; -1 and errno on failure.
+int AtomicFile::open_for_sync() const {
+  const int fd = ::open(temporary_.path(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd >= 0 || errno != EACCES) return fd;
+  const std::string folder = folder_of(temporary_.path());
+  return ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 Result<void> commit_all(std::span<AtomicFile> files) {
+  std::set<std::string> folders;
+  std::set<dev_t> synced;
+  for (const AtomicFile& f : files) {
+    if (!f.temporary_.active() || f.file_ != nullptr) continue;  // straight, or synced by its own commit()
+    if (!folders.insert(folder_of(f.temporary_.path())).second) continue;
+    const int fd = f.open_for_sync();
+    if (fd < 0) return f.failure(errno);
+    struct stat st {};
+    int error = ::fstat(fd, &st) == 0 ? 0 : errno;
+    if (error == 0 && synced.insert(st.st_dev).second && ::syncfs(fd) != 0 && errno != EINVAL) error = errno;
+    ::close(fd);
+    if (error != 0) return f.failure(error);
+  }
   const HoldInterrupts hold;
   for (AtomicFile& f : files) WEFT_TRY(f.commit());
   return {};

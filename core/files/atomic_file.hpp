@@ -42,13 +42,16 @@ class AtomicFile {
   [[nodiscard]] std::uint64_t written() const { return written_; }
   // Whether it is written straight, without a temporary.
   [[nodiscard]] bool straight() const { return straight_; }
-  // Flushes and syncs; holds no descriptor after it, so it has a temporary name from here on. For many files that are to appear together.
+  // Flushes; holds no descriptor after it, so it has a temporary name from here on. For many files that are to appear
+  // together: commit_all() brings them to the disk.
   [[nodiscard]] Result<void> close();
   // close(), then renames over the target. After it the object is done.
   [[nodiscard]] Result<void> commit();
 
  private:
   AtomicFile() = default;
+  friend Result<void> commit_all(std::span<AtomicFile> files);
+  [[nodiscard]] int open_for_sync() const;
   void discard();
   [[nodiscard]] Result<void> finish(int* held);
   [[nodiscard]] int put_in_place(int fd);
@@ -67,7 +70,8 @@ class AtomicFile {
   bool done_ = false;
 };
 
-// Commits all of them, closed before, and lets no interrupt in between.
+// Commits all of them, closed before, and lets no interrupt in between. All bytes are on the disk before the first has its
+// name: each file system is synced once, since a sync of each file takes a millisecond.
 [[nodiscard]] Result<void> commit_all(std::span<AtomicFile> files);
 
 // Writes `text` to `path` in one go; "-" is standard output.

@@ -72,11 +72,11 @@ constexpr const char* kNames[kKinds] = {"write", "sync", "rename", "close", "rea
 constexpr struct {
   int number;
   Kind kind;
-} kCalls[] = {{SYS_write, kWrite},     {SYS_pwrite64, kWrite},  {SYS_writev, kWrite},
-              {SYS_ftruncate, kWrite}, {SYS_fsync, kSync},      {SYS_fdatasync, kSync},
-              {SYS_rename, kRename},   {SYS_renameat, kRename}, {SYS_renameat2, kRename},
-              {SYS_link, kRename},     {SYS_linkat, kRename},   {SYS_close, kClose},
-              {SYS_read, kRead},       {SYS_pread64, kRead},    {SYS_readv, kRead}};
+} kCalls[] = {
+    {SYS_write, kWrite},     {SYS_pwrite64, kWrite},   {SYS_writev, kWrite}, {SYS_ftruncate, kWrite},
+    {SYS_fsync, kSync},      {SYS_fdatasync, kSync},   {SYS_syncfs, kSync},  {SYS_rename, kRename},
+    {SYS_renameat, kRename}, {SYS_renameat2, kRename}, {SYS_link, kRename},  {SYS_linkat, kRename},
+    {SYS_close, kClose},     {SYS_read, kRead},        {SYS_pread64, kRead}, {SYS_readv, kRead}};
 
 // The N-th of something, or from it on.
 struct When {

@@ -99,6 +99,11 @@ TEST_P(Faults, AfterACallOfTheSystemThatFailsItEndsWithAMessage) {
   report(run, of);
 }
 
+TEST(FaultyRuns, AnExportOfManyFilesSyncsTheirFileSystemOnce) {
+  const FaultyRun run({"export_ti", "export in/t.weft --to ti -o out/ti.txt"});
+  EXPECT_EQ(run.counts().calls.at("sync"), 1);
+}
+
 class ChangedInputs : public Faults {};
 
 TEST_P(ChangedInputs, AnInputThatVanishesOrShrinksIsToldByItsName) {

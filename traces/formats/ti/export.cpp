@@ -381,8 +381,9 @@ Result<void> export_ti(TraceReader& trace, const std::string& path, const Export
   WEFT_TRY(index.close());
   files.push_back(std::move(index));
   if (options.warnings != nullptr) losses.tell(*options.warnings);
+  WEFT_TRY(commit_all(files));
   made.keep();
-  return commit_all(files);
+  return {};
 }
 
 }  // namespace weft::traces
