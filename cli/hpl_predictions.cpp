@@ -60,8 +60,8 @@ Result<predict::PointsDone> predict_points(const std::vector<PredictionJob>& job
   std::vector<predict::Point> points;
   for (const PredictionJob& job : jobs) {
     studies.push_back({job.task->on, changes, pivots, one});
-    points.push_back(
-        predict::prediction_point(journal, studies.back(), *job.config, with_seed(options, job.seed)));
+    points.push_back(predict::prediction_point(journal, studies.back(), *job.config, job.task->platform,
+                                               with_seed(options, job.seed)));
   }
   // One prediction of several windows: all processes do windows; then one of them puts the prediction together.
   predict::PredictOptions mine = options;

@@ -84,16 +84,18 @@ std::vector<std::string> idle_warnings(const SweepAxis& axis, std::size_t k,
   return out;
 }
 
-const std::string& label_of(const SweepRun& r) { return r.facts.platform->label; }
-
-// As the user wrote it: what follows "LABEL=".
-std::string without_label(const SweepRun& r) {
-  const std::string& label = label_of(r);
-  return label.empty() || !r.platform.starts_with(label + "=") ? r.platform
-                                                               : r.platform.substr(label.size() + 1);
+std::string called(const SweepRun& r) {
+  const topology::Platform& p = *r.facts.platform;
+  return p.label.empty() ? p.name : p.label;
 }
 
-std::string called(const SweepRun& r) { return label_of(r).empty() ? r.platform : label_of(r); }
+// As its rows have it; where those of both have the same name, as the user wrote it: what follows "LABEL=".
+std::string name_beside(const SweepRun& r, const SweepRun& other) {
+  const topology::Platform& p = *r.facts.platform;
+  if (p.name != other.facts.platform->name) return p.name;
+  return p.label.empty() || !r.platform.starts_with(p.label + "=") ? r.platform
+                                                                   : r.platform.substr(p.label.size() + 1);
+}
 
 }  // namespace
 
@@ -159,7 +161,6 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
                   last == nullptr ? "" : "with " + words(setting_of(axes, last->choice, axes.size())));
         if (r->facts.result->finished) last = r;
       }
-      row.row.platform = without_label(*r);
       out.rows.push_back(std::move(row));
     }
   }
@@ -209,8 +210,8 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
                              axes[k].values[to],
                              a.platform,
                              b.platform,
-                             without_label(a),
-                             without_label(b),
+                             name_beside(a, b),
+                             name_beside(b, a),
                              called(a),
                              called(b),
                              setting_of(axes, a.choice, k),

@@ -54,7 +54,9 @@ Result<std::optional<double>> replay_between(const Options& o, const report::Fli
   if (const std::string wrong = facts.verified ? facts.verified->finding() : ""; !wrong.empty())
     return Error{ErrorCode::kFinding,
                  flip.trace,
-                 fmt::format("on {} with {}={}: {}", platform, flip.key, value, wrong),
+                 fmt::format("on {} with {}={}: {}",
+                             platform == flip.faster_before ? flip.called_before : flip.called_after,
+                             flip.key, value, wrong),
                  {},
                  {}};
   return std::optional<double>(to_seconds(result.makespan));

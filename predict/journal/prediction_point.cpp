@@ -171,11 +171,11 @@ KeyMaker prediction_key(Journal& journal, const PredictionStudy& study, const hp
 }
 
 Point prediction_point(Journal& journal, const PredictionStudy& study, const hpl_gen::HplConfig& config,
-                       const PredictOptions& options) {
+                       const topology::Platform& platform, const PredictOptions& options) {
   const double n = static_cast<double>(config.n);
   return {prediction_key(journal, study, config, options).key(),
           fmt::format("N {} NB {} {} x {} on {}", config.n, config.nb, config.p, config.q,
-                      short_name(study.platform)),
+                      platform_label(platform)),
           n * n * n};
 }
 
@@ -195,7 +195,7 @@ Result<PointsDone> predict_points(const PredictionStudy& study, const PointsPlan
   std::vector<Point> points;
   points.reserve(configs.size());
   for (const hpl_gen::HplConfig& c : configs)
-    points.push_back(prediction_point(*plan.journal, study, c, options));
+    points.push_back(prediction_point(*plan.journal, study, c, platform, options));
   PointsWork work;
   work.run = [&](std::size_t i) -> Result<Json> {
     TimedPrediction p;

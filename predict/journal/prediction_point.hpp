@@ -28,8 +28,10 @@ struct TimedPrediction {
 // All that a prediction and its windows depend on.
 [[nodiscard]] KeyMaker prediction_key(Journal& journal, const PredictionStudy& study,
                                       const hpl_gen::HplConfig& config, const PredictOptions& options);
+// `platform`: that of the study, by which messages call it.
 [[nodiscard]] Point prediction_point(Journal& journal, const PredictionStudy& study,
-                                     const hpl_gen::HplConfig& config, const PredictOptions& options);
+                                     const hpl_gen::HplConfig& config, const topology::Platform& platform,
+                                     const PredictOptions& options);
 [[nodiscard]] Json prediction_json(TimedPrediction prediction, const PredictionStudy& study);
 [[nodiscard]] std::optional<TimedPrediction> prediction_of(const Json& json);
 

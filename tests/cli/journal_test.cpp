@@ -408,6 +408,21 @@ TEST(CliJournal, ASearchThatIsKilledGoesOnWithThePiecesThatItHas) {
   EXPECT_THAT(o.err, HasSubstr("for the same command"));
 }
 
+TEST(CliJournal, MissingPointsAndRowsCallAPlatformByItsName) {
+  const Workspace w;
+  w.write("p.textproto",
+          "name: \"edr\"\n"
+          "topology { family: \"crossbar\" set: \"n=16\" set: \"bw=10GB/s\" set: \"lat=1us\" }\n"
+          "host { speed: \"10Gflops\" }\n");
+  const Outcome shard =
+      w.weft("predict hpl --on p.textproto --n 400,500 --nb 50 --p 2 --q 2 --journal j --shard 1/2");
+  ASSERT_EQ(shard.exit_code, 0) << shard.err;
+  EXPECT_THAT(w.weft("merge j").err, HasSubstr("NB 50 2 x 2 on edr\""));
+  const Outcome swept = w.weft("sweep " + kTrace + " --on p.textproto --set bw=1GB/s,2GB/s --json s.json");
+  ASSERT_EQ(swept.exit_code, 0) << swept.err;
+  for (const auto& row : ordered_json::parse(w.read("s.json"))["rows"]) EXPECT_EQ(row["platform"], "edr");
+}
+
 TEST(CliJournal, FlagsThatDoNotGoTogetherAreToldBeforeAnythingRuns) {
   const Workspace w;
   const std::string sweep = "sweep " + kTrace + " --on torus-16 --set lat=1us,2us ";

@@ -24,7 +24,9 @@ struct Grid {
       for (const double t : {us[v].first, us[v].second}) {
         runs.emplace_back();
         runs.back().result.makespan = HandMade::us(t);
-        list.push_back({runs.back().facts(), list.size() % 2 == 0 ? "a" : "b", {v}});
+        const std::string name = list.size() % 2 == 0 ? "a" : "b";
+        runs.back().platform.name = name;
+        list.push_back({runs.back().facts(), name, {v}});
       }
   }
 };
@@ -56,6 +58,22 @@ TEST(Sweep, FindsTheFlipBetweenNeighbouringValuesOnly) {
   EXPECT_EQ(j["flips"][0]["key"], "bw");
   EXPECT_THAT(sweep_text(s, kNoWidth),
               HasSubstr("flip: a is faster with bw=x, b with bw=y (t.weft, map block)\n"));
+}
+
+// "x/p.textproto" and "y/p.textproto" have one name unless they say theirs; labels tell them apart.
+TEST(Sweep, AFlipNamesPlatformsAsTheUserWroteThemWhereTheirNamesAreTheSame) {
+  Grid g({{1000, 1500}, {900, 600}, {500, 400}});
+  for (std::size_t i = 0; i < g.list.size(); ++i) {
+    g.runs[i].platform.name = "p";
+    g.runs[i].platform.label = i % 2 == 0 ? "" : "B";
+    g.list[i].platform = i % 2 == 0 ? "x/p.textproto" : "B=y/p.textproto";
+  }
+  const auto s = sweep_runs(kAxes, g.list);
+  for (const SweepRow& row : s.rows) EXPECT_EQ(row.row.platform, "p");
+  ASSERT_EQ(s.flips.size(), 1u);
+  EXPECT_EQ(s.flips[0].name_before, "x/p.textproto");
+  EXPECT_EQ(s.flips[0].name_after, "y/p.textproto");
+  EXPECT_THAT(sweep_text(s, kNoWidth), HasSubstr("flip: p is faster with bw=x, B with bw=y"));
 }
 
 TEST(Sweep, ATieIsNoFlip) {
