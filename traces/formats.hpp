@@ -25,6 +25,11 @@ namespace weft::traces {
 #undef WEFT_TRACE_FORMAT
 #undef WEFT_TRACE_FORMAT_LATER
 
+// The name of the first row, but for `other_than`, that takes what begins with these bytes (of first_bytes.hpp) as its own; empty =
+// none. `path` need not be there: what an archive holds has none.
+[[nodiscard]] std::string_view sniffed_format(const std::string& path, std::string_view first_bytes,
+                                              std::string_view other_than = {});
+
 // A row of formats.def, exports.def or another table of formats, for people.
 struct FormatName {
   std::string_view name;

@@ -30,6 +30,15 @@ Error not_read(const Format& f) {
   return not_supported(fmt::format("trace format {} ({})", f.name, f.what), supported_names(trace_formats()));
 }
 
+// First those that are told by their first bytes alone.
+const Format* sniffed(const std::string& path, std::string_view head, std::string_view other_than = {}) {
+  for (const Format& f : kFormats)
+    if (f.open == nullptr && head.starts_with(f.magic)) return &f;
+  for (const Format& f : kFormats)
+    if (f.open != nullptr && f.name != other_than && f.sniff(path, head)) return &f;
+  return nullptr;
+}
+
 // A trace is read more than once: to count, to check, to replay. What gives its bytes only once is refused by name.
 Result<void> may_be_read_twice(const std::string& path) {
   struct stat st {};
@@ -60,6 +69,12 @@ Result<std::string> head_of(const std::string& path) {
 
 }  // namespace
 
+std::string_view sniffed_format(const std::string& path, std::string_view first_bytes,
+                                std::string_view other_than) {
+  const Format* f = sniffed(path, first_bytes, other_than);
+  return f != nullptr ? f->name : std::string_view();
+}
+
 Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::string>& paths,
                                                      const OpenOptions& options) {
   if (paths.empty()) return usage_error("no trace given");
@@ -74,15 +89,12 @@ Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::stri
   }
 
   WEFT_ASSIGN(const std::string head, head_of(paths[0]));
-  // First those that are told by their first bytes alone.
-  for (const Format& f : kFormats)
-    if (f.open == nullptr && head.starts_with(f.magic)) {
-      Error e = not_read(f);
-      e.where = paths[0];
-      return e;
-    }
-  for (const Format& f : kFormats)
-    if (f.open != nullptr && f.sniff(paths[0], head)) return f.open(paths, options);
+  if (const Format* f = sniffed(paths[0], head)) {
+    if (f->open != nullptr) return f->open(paths, options);
+    Error e = not_read(*f);
+    e.where = paths[0];
+    return e;
+  }
   std::string shown;
   for (const char c : head.substr(0, 16)) shown += c >= ' ' && c <= '~' ? c : '.';
   return bad_input(paths[0], "not a trace of a known format", shown, known_names(trace_formats()));

@@ -9,6 +9,7 @@
 #include "tests/traces/archive_testing.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check/check.hpp"
+#include "traces/exports/export.hpp"
 
 namespace weft::traces {
 namespace {
@@ -170,6 +171,71 @@ TEST(TiInput, LongCommentsInFrontAreReadOver) {
   dir.write("a.txt", lines_of(0, 2));
   dir.write("b.txt", comments + lines_of(1, 2));
   EXPECT_EQ(ops_of({dir.write("index", comments + "a.txt\nb.txt\n")}), want);
+}
+
+// All that is packed comes to the reader of TI text.
+TEST(TiInput, PackedTracesOfOtherFormatsAreToldByNameAndHowToUnpackThem) {
+  const TempDir dir;
+  const std::string ti = dir.write("t.txt", "0 send 1 3 8 0\n1 recv 0 3 8 0\n");
+  for (const char* to : {"weft", "goal"}) {
+    auto t = open_trace({ti});
+    ASSERT_TRUE(t);
+    ASSERT_TRUE(export_trace(**t, to, dir.path(std::string("t.") + to)));
+  }
+  const std::string weft = slurp(dir.path("t.weft")), goal = slurp(dir.path("t.goal"));
+  ASSERT_TRUE(open_trace({dir.path("t.weft")}));
+  ASSERT_TRUE(open_trace({dir.path("t.goal")}));
+  const auto expect_told = [&](const std::vector<std::string>& paths, const std::string& where,
+                               const std::string& format, const std::string& unpack) {
+    for (const char* from : {"", "ti"}) {
+      const auto t = open_trace(paths, from);
+      ASSERT_FALSE(t) << where;
+      EXPECT_EQ(t.error().code, ErrorCode::kNotSupported);
+      EXPECT_EQ(t.error().message(), dir.path(where) + ": error: not supported: a packed " + format +
+                                         " trace; expected the trace, unpacked with \"" + unpack + "\"");
+    }
+  };
+  struct Packing {
+    int filter;
+    std::string extension, unpack;
+  };
+  const Packing packings[] = {{ARCHIVE_FILTER_GZIP, ".gz", "gzip -d"},
+                              {ARCHIVE_FILTER_ZSTD, ".zst", "zstd -d"},
+                              {ARCHIVE_FILTER_XZ, ".xz", "xz -d"},
+                              {ARCHIVE_FILTER_BZIP2, ".bz2", "bzip2 -d"}};
+  const std::pair<std::string, std::string> traces[] = {{"weft", weft}, {"goal", goal}};
+  for (const auto& [format, bytes] : traces) {
+    const std::string name = "t." + format;
+    for (const Packing& p : packings) {
+      write_archive(dir.path(name + p.extension), p.filter, {{"data", bytes}}, true);
+      expect_told({dir.path(name + p.extension)}, name + p.extension, format, p.unpack);
+      expect_told({dir.path(name + p.extension), ti}, name + p.extension, format, p.unpack);
+      const std::string tar = name + ".tar" + p.extension;
+      write_archive(dir.path(tar), p.filter, {{"README", "of a run\n"}, {"d/" + name, bytes}});
+      expect_told({dir.path(tar)}, tar + "!d/" + name, format, "tar -xf");
+    }
+    write_archive(dir.path(name + ".tar"), ARCHIVE_FILTER_NONE, {{name, bytes}});
+    expect_told({dir.path(name + ".tar")}, name + ".tar!" + name, format, "tar -xf");
+  }
+  // By their names, and behind comments of any length.
+  write_archive(dir.path("o.tar.gz"), ARCHIVE_FILTER_GZIP, {{"o/traces.otf2", "anchor"}, {"o/0.evt", "x"}});
+  expect_told({dir.path("o.tar.gz")}, "o.tar.gz!o/traces.otf2", "otf2", "tar -xf");
+  write_archive(dir.path("o.otf2.gz"), ARCHIVE_FILTER_GZIP, {{"data", "anchor"}}, true);
+  expect_told({dir.path("o.otf2.gz")}, "o.otf2.gz", "otf2", "gzip -d");
+  write_archive(dir.path("d.tar"), ARCHIVE_FILTER_NONE, {{"d-0.bin", "x"}, {"d.meta", "numprocs=1\n"}});
+  expect_told({dir.path("d.tar")}, "d.tar!d.meta", "dumpi", "tar -xf");
+  std::string comments;
+  for (int i = 0; i < 9'000; ++i) comments += "// made by a generator\n";
+  write_archive(dir.path("c.gz"), ARCHIVE_FILTER_GZIP, {{"data", comments + goal}}, true);
+  expect_told({dir.path("c.gz")}, "c.gz", "goal", "gzip -d");
+  // Beside TI text they are none of the trace.
+  write_archive(dir.path("both.tar.gz"), ARCHIVE_FILTER_GZIP,
+                {{"t.goal", goal}, {"rank-0.txt", "0 send 1 3 8 0\n"}, {"rank-1.txt", "1 recv 0 3 8 0\n"}});
+  EXPECT_EQ(ops_of({dir.path("both.tar.gz")}), ops_of({ti}));
+  // What is no trace of any format is told as TI text.
+  write_archive(dir.path("none.gz"), ARCHIVE_FILTER_GZIP, {{"data", "0 jump\n"}}, true);
+  EXPECT_EQ(open_error(dir, {dir.path("none.gz")}).substr(0, 46),
+            "none.gz:1:3: error: unknown action; got \"jump\"");
 }
 
 TEST(TiInput, ADirectoryMayHoldTheTextOfEachRankCompressed) {

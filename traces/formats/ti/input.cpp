@@ -14,6 +14,7 @@
 
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
+#include "traces/formats.hpp"
 #include "traces/formats/first_bytes.hpp"
 #include "traces/formats/ti/archive_library.hpp"
 
@@ -24,7 +25,20 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kChunkBytes = 1u << 20;
 constexpr std::size_t kMaxIndexBytes = 8u << 20;
-constexpr std::string_view kPackedExtensions[] = {".gz", ".zst", ".xz", ".bz2"};
+
+// What compresses one text.
+struct Packing {
+  std::string_view extension, first, unpack;
+};
+constexpr Packing kPackings[] = {{".gz", "\x1f\x8b", "gzip -d"},
+                                 {".zst", "\x28\xb5\x2f\xfd", "zstd -d"},
+                                 {".xz", {"\xfd\x37zXZ\0", 6}, "xz -d"},
+                                 {".bz2", "BZh", "bzip2 -d"}};
+const Packing* packing_of(std::string_view first) {
+  const auto* const p =
+      std::ranges::find_if(kPackings, [&](const Packing& one) { return first.starts_with(one.first); });
+  return p != std::end(kPackings) ? p : nullptr;
+}
 
 std::string_view first_line(std::string_view text) {
   text = without_bom(text);
@@ -155,6 +169,49 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
   }
 }
 
+// Looks for a trace of another format in what a packed file holds: those are read unpacked only.
+class OtherTrace {
+ public:
+  // `head`: the first bytes of the file.
+  OtherTrace(const std::string& path, std::string_view head) : path_(path), packing_(packing_of(head)) {}
+
+  // A text begins: a member of an archive, or what was compressed (empty).
+  void begin(const std::string& member) {
+    member_ = member;
+    first_ = {};
+    looked_ = false;
+  }
+  // Which comes in pieces.
+  void add(std::string_view data, bool last) {
+    if (found_ || looked_) return;
+    first_.add(data);
+    if (first_.wanted() > 0 && !last) return;
+    looked_ = true;
+    if (first_.bytes().empty() || looks_like_ti_line(first_.bytes())) return;
+    std::string name = member_.empty() ? path_ : path_ + "!" + member_;
+    const bool compressed = member_.empty() && packing_ != nullptr;
+    std::string unpacked = name;  // its name
+    if (compressed && name.ends_with(packing_->extension))
+      unpacked.resize(name.size() - packing_->extension.size());
+    const std::string_view format = sniffed_format(unpacked, first_.bytes(), "ti");
+    if (format.empty()) return;
+    found_ = not_supported(
+        fmt::format("a packed {} trace", format),
+        fmt::format("the trace, unpacked with \"{}\"", compressed ? packing_->unpack : "tar -xf"));
+    found_->where = std::move(name);
+  }
+  // The first that there was.
+  [[nodiscard]] const std::optional<Error>& found() const { return found_; }
+
+ private:
+  const std::string& path_;
+  const Packing* packing_;
+  std::string member_;
+  FirstBytes first_;
+  bool looked_ = false;
+  std::optional<Error> found_;
+};
+
 // "dir/trace_rank-12.txt", "dir/trace_rank-12.txt.gz" -> prefix "dir/trace_rank-", number 12.
 struct Numbered {
   std::string prefix;
@@ -170,7 +227,7 @@ std::optional<Numbered> numbered(const std::string& name) {
   // Of compressed text the one before it, unless the number is there.
   const std::string_view extension = std::string_view(name).substr(end);
   if (end > begin && !is_digit(name[end - 1]) &&
-      std::ranges::find(kPackedExtensions, extension) != std::end(kPackedExtensions))
+      std::ranges::find(kPackings, extension, &Packing::extension) != std::end(kPackings))
     if (const std::size_t before = name.rfind('.', end - 1); before != std::string::npos && before > begin)
       end = before;
   std::size_t digits = end;
@@ -265,9 +322,7 @@ bool looks_like_ti_index(const std::string& path, std::string_view text) {
 }
 
 bool looks_compressed_or_tar(std::string_view b) {
-  using namespace std::string_view_literals;
-  return b.starts_with("\x1f\x8b"sv) || b.starts_with("\x28\xb5\x2f\xfd"sv) || b.starts_with("BZh"sv) ||
-         b.starts_with("\xfd\x37zXZ\0"sv) || (b.size() > 262 && b.substr(257, 5) == "ustar"sv);
+  return packing_of(b) != nullptr || (b.size() > 262 && b.substr(257, 5) == "ustar");
 }
 
 Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
@@ -325,11 +380,13 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
   };
   std::deque<Member> members;  // may be many: a vector that grows holds them twice
   std::uint64_t kept = 0;
-  bool keep = true;
+  bool keep = true, actions = false;
+  OtherTrace other(path, head);
   WEFT_TRY(walk_archive(
       path,
       [&](const std::string& name) {
         members.push_back({name, {}, {}, true, false});
+        other.begin(name);
         return true;
       },
       [&](std::string_view data, bool last) -> Result<void> {
@@ -337,6 +394,9 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
         // Without room to keep everything, an index and enough to tell a rank's file from it are still kept.
         m.first.add(data);
         if (last) m.first.end();
+        actions = actions || m.first.is_action();
+        if (!actions) other.add(data, last);
+        if (other.found() && m.name.empty()) return *other.found();
         const bool candidate = m.whole && m.first.known() && !m.first.is_action() &&
                                m.text.size() + data.size() < kMaxIndexBytes;
         keep = keep && kept + data.size() <= kKeepText;
@@ -354,6 +414,7 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
         return {};
       }));
   if (members.empty()) return bad_input(path, "the archive holds no file");
+  if (!actions && other.found()) return *other.found();
   if (!keep)
     for (Member& m : members)
       if (!m.is_index) m.text = std::string();
@@ -445,13 +506,18 @@ Result<void> TiInput::read(const Chunk& to) const {
       continue;
     }
     bool archive = false;
+    OtherTrace other(parts_[i].path, head);
     WEFT_TRY(walk_archive(
         parts_[i].path,
         [&](const std::string& name) {
           archive |= !name.empty();
           return name.empty();
         },
-        [&](std::string_view data, bool last) { return chunk(i, data, last); }));
+        [&](std::string_view data, bool last) -> Result<void> {
+          other.add(data, true);  // the first piece has to do: its reader comes next
+          if (other.found()) return *other.found();
+          return chunk(i, data, last);
+        }));
     if (archive)
       return bad_input(parts_[i].path, "an archive cannot be one of several paths", {},
                        "the text of one rank");
