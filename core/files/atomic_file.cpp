@@ -333,20 +333,31 @@ int AtomicFile::open_for_sync() const {
   return ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-Result<void> commit_all(std::span<AtomicFile> files) {
+// Brings files that are closed to the disk. Many of one file system take one sync of all of it: a millisecond a file is more
+// than what others have written there.
+Result<void> sync_closed(std::span<AtomicFile> files) {
+  constexpr std::size_t kMany = 16;
   std::set<std::string> folders;
   std::set<dev_t> synced;
   for (const AtomicFile& f : files) {
     if (!f.temporary_.active() || f.file_ != nullptr) continue;  // straight, or synced by its own commit()
-    if (!folders.insert(folder_of(f.temporary_.path())).second) continue;
+    if (files.size() >= kMany && !folders.insert(folder_of(f.temporary_.path())).second) continue;
     const int fd = f.open_for_sync();
     if (fd < 0) return f.failure(errno);
     struct stat st {};
     int error = ::fstat(fd, &st) == 0 ? 0 : errno;
-    if (error == 0 && synced.insert(st.st_dev).second && ::syncfs(fd) != 0 && errno != EINVAL) error = errno;
+    const bool whole = files.size() >= kMany || S_ISDIR(st.st_mode);
+    if (error == 0 && (!whole || synced.insert(st.st_dev).second) &&
+        (whole ? ::syncfs(fd) : ::fsync(fd)) != 0 && errno != EINVAL)
+      error = errno;
     ::close(fd);
     if (error != 0) return f.failure(error);
   }
+  return {};
+}
+
+Result<void> commit_all(std::span<AtomicFile> files) {
+  WEFT_TRY(sync_closed(files));
   const HoldInterrupts hold;
   for (AtomicFile& f : files) WEFT_TRY(f.commit());
   return {};

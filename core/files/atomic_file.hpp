@@ -50,7 +50,7 @@ class AtomicFile {
 
  private:
   AtomicFile() = default;
-  friend Result<void> commit_all(std::span<AtomicFile> files);
+  friend Result<void> sync_closed(std::span<AtomicFile> files);
   [[nodiscard]] int open_for_sync() const;
   void discard();
   [[nodiscard]] Result<void> finish(int* held);
@@ -71,7 +71,7 @@ class AtomicFile {
 };
 
 // Commits all of them, closed before, and lets no interrupt in between. All bytes are on the disk before the first has its
-// name: each file system is synced once, since a sync of each file takes a millisecond.
+// name.
 [[nodiscard]] Result<void> commit_all(std::span<AtomicFile> files);
 
 // Writes `text` to `path` in one go; "-" is standard output.

@@ -24,8 +24,8 @@ void make_inputs(const testing::Workspace& w) {
   testing::write_dumpi(w.path() + "/in/dumpi", ranks);
   std::vector<std::string> commands = {
       "generate stencil --dims 2x2 --iterations 2 --compute 20us -o in/t.weft",
-      "export in/t.weft --to ti -o in/ti.txt", "export in/t.weft --to goal -o in/t.goal",
-      "export in/t.weft --to goal-binary -o in/t.bin"};
+      "generate ring --ranks 32 -o in/many.weft", "export in/t.weft --to ti -o in/ti.txt",
+      "export in/t.weft --to goal -o in/t.goal", "export in/t.weft --to goal-binary -o in/t.bin"};
   if (kOtf2) commands.push_back("export in/t.weft --to otf2 -o in/otf2");
   for (const std::string& c : commands)
     if (const testing::Outcome o = w.weft(c + " --quiet"); o.exit_code != 0)
