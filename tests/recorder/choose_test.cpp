@@ -139,6 +139,10 @@ TEST(RecorderChoice, ProgramsThatCannotBeRecordedAreRefusedBeforeTheyRun) {
                              Words{"mpirun", "-n", "1", bad, ":", "-n", "1", good}})
     EXPECT_THAT(refusal(words), HasSubstr("/inside, which has its MPI library inside"));
   EXPECT_THAT(refusal({"mpirun", good, ":", foreign}), HasSubstr("foreign (libmpi_abi.so.0)"));
+  // A tool's library before a program, and what a program is given behind it, run no ranks.
+  for (const Words& words :
+       {Words{"mpirun", "-genv", "LD_PRELOAD", bad, good}, Words{"mpirun", good, bad, foreign}})
+    EXPECT_TRUE(choose_library(words, folder.path()));
   // A static program of something else is none of our business.
   EXPECT_TRUE(choose_library({elf(folder, "other", "", "main")}, folder.path()));
 }

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <string_view>
 
 #include "traces/recorder/launch/command_output.hpp"
@@ -37,6 +39,33 @@ std::string spoken_abis() {
   return text;
 }
 
+struct Found {
+  Abi abi = Abi::kNone;
+  std::string told;
+};
+
+// The first of these words that is a program with an MPI library: words before it may be tools and other files, those
+// behind it are its own.
+Result<Found> find_program(std::span<const std::string> words) {
+  std::string inside;  // a program with a static MPI, or a library that wraps it
+  for (const std::string& word : words) {
+    if (word.starts_with('-')) continue;
+    const std::string path = executable_of(word);
+    if (path.empty()) continue;
+    const ProgramMpi mpi = mpi_of_program(path);
+    if (mpi.has_inside && inside.empty()) inside = word;
+    if (mpi.abi == Abi::kNone) continue;
+    Found found{mpi.abi, word + " (" + mpi.library + ")"};
+    if (mpi.abi == Abi::kOther)
+      return not_supported("a recording of " + found.told, "a program of " + spoken_abis());
+    return found;
+  }
+  if (!inside.empty())
+    return not_supported("a recording of " + inside + ", which has its MPI library inside",
+                         "a program that loads its MPI library when it starts (linked dynamically)");
+  return Found{};
+}
+
 }  // namespace
 
 Result<Choice> choose_library(const std::vector<std::string>& command, const std::string& folder) {
@@ -44,22 +73,13 @@ Result<Choice> choose_library(const std::vector<std::string>& command, const std
   choice.launcher = abi_of_launcher(command.front());
   Abi wanted = Abi::kNone;
   std::string program;  // why it is wanted
-  // All the words, not up to the first program: launchers start several beside each other (-n 1 ./a : -n 1 ./b).
-  for (const std::string& word : command) {
-    if (word.starts_with('-')) continue;
-    const std::string path = executable_of(word);
-    if (path.empty()) continue;
-    const ProgramMpi mpi = mpi_of_program(path);
-    if (mpi.has_inside)
-      return not_supported("a recording of " + word + ", which has its MPI library inside",
-                           "a program that loads its MPI library when it starts (linked dynamically)");
-    if (mpi.abi == Abi::kNone) continue;
-    const std::string found = word + " (" + mpi.library + ")";
-    if (mpi.abi == Abi::kOther)
-      return not_supported("a recording of " + found, "a program of " + spoken_abis());
-    if (wanted != Abi::kNone) continue;
-    wanted = mpi.abi;
-    program = found;
+  // Launchers start several programs beside each other (-n 1 ./a : -n 1 ./b), each with its own words.
+  for (auto from = command.begin();;) {
+    const auto end = std::find(from, command.end(), ":");
+    WEFT_ASSIGN(const Found found, find_program({from, end}));
+    if (wanted == Abi::kNone) wanted = found.abi, program = found.told;
+    if (end == command.end()) break;
+    from = end + 1;
   }
   if (wanted == Abi::kNone) wanted = choice.launcher;
   for (const AbiFacts& facts : kAbis) {
