@@ -38,7 +38,8 @@ struct SweepRow {
 struct Flip {
   std::string trace, map, key, from, to;
   std::string faster_before, faster_after;  // platforms, as SweepRun has them
-  std::string name_before, name_after;      // as the rows have them; as the user wrote them where these are the same
+  std::string name_before,
+      name_after;  // as the rows have them; as the user wrote them where these are the same
   std::string called_before, called_after;  // by their labels, if they have any
   Setting others;                           // the other keys
   // Seconds by which faster_before is slower than faster_after: < 0 at `from`, > 0 at `to`.
