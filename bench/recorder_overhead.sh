@@ -2,7 +2,7 @@
 # What the recorder adds to one MPI call: bench/recorder_overhead.sh [build folder [openmpi|mpich]]. Needs mpicc and a built recorder.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:-$here/../build}" && pwd)
+build=$(cd "${1:-$here/../build-release}" && pwd)
 abi=${2:-openmpi}
 mpicc=$(command -v "mpicc.$abi" || command -v mpicc)  # Debian's names, where both may be
 work=$(mktemp -d)
