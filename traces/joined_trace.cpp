@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/byte_sum.hpp"
 #include "traces/op_rules.hpp"
@@ -50,7 +51,7 @@ bool names_a_rank(OpKind k) {
 
 }  // namespace
 
-Result<std::unique_ptr<JoinedTrace>> JoinedTrace::join(std::vector<JobTrace> jobs) {
+Result<std::unique_ptr<JoinedTrace>> JoinedTrace::join(std::vector<JobTrace> jobs, std::string mpi_version) {
   std::unique_ptr<JoinedTrace> out(new JoinedTrace());
   std::uint64_t ranks = 0, members = 0;
   for (const JobTrace& j : jobs) {
@@ -62,6 +63,7 @@ Result<std::unique_ptr<JoinedTrace>> JoinedTrace::join(std::vector<JobTrace> job
                        fmt::format("at most {}", kMaxRanks));
   out->header_.ranks = static_cast<std::uint32_t>(ranks);
   out->header_.recorder = "weft, several jobs";
+  out->header_.mpi_version = std::move(mpi_version);
   Communicator all{"all jobs", {}};
   for (std::uint64_t r = 0; r < ranks; ++r) all.members.push_back(static_cast<std::int32_t>(r));
   out->communicators_.push_back(std::move(all));

@@ -22,8 +22,10 @@ struct JobTrace {
 
 class JoinedTrace final : public TraceReader {
  public:
+  // `mpi_version`: that of the header, by whose library's rules the collectives of all jobs go.
   // Errors: more than 2^24 ranks or 2^26 communicator members in all. Precondition: at least one job.
-  [[nodiscard]] static Result<std::unique_ptr<JoinedTrace>> join(std::vector<JobTrace> jobs);
+  [[nodiscard]] static Result<std::unique_ptr<JoinedTrace>> join(std::vector<JobTrace> jobs,
+                                                                 std::string mpi_version = {});
 
   [[nodiscard]] std::size_t jobs() const { return jobs_.size(); }
   [[nodiscard]] std::uint32_t first_rank(std::size_t job) const { return jobs_[job].first_rank; }

@@ -1,12 +1,15 @@
 // weft replay T... --on PLATFORM [--with OTHER...]: one trace, or several jobs side by side, on one platform.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "cli/flags/export_flag.hpp"
 #include "cli/flags/replay_flags.hpp"
@@ -16,6 +19,8 @@
 #include "core/threads/parallel.hpp"
 #include "predict/path_details.hpp"
 #include "predict/sensitivity.hpp"
+#include "replay/collective_calls.hpp"
+#include "replay/collectives/rules.hpp"
 #include "report/html/run_collector.hpp"
 #include "report/jobs.hpp"
 #include "report/replay_json.hpp"
@@ -54,6 +59,8 @@ struct Job {
   topology::Placement placement;
   replay::ReplayResult alone;
   std::unique_ptr<traces::TraceReader> opened;  // by place_jobs(), for the run of all together
+  std::string mpi_version;                      // of its header
+  [[nodiscard]] std::string_view rules() const { return replay::rules_of_library(mpi_version); }
 };
 
 // Places the jobs one after the other, each on hosts that those before it left free.
@@ -62,6 +69,7 @@ Result<void> place_jobs(const Options& o, const topology::Platform& platform, st
   for (Job& job : jobs) {
     WEFT_ASSIGN(job.opened, traces::open_trace(job.paths, o.flags.from));
     job.ranks = job.opened->header().ranks;
+    job.mpi_version = job.opened->header().mpi_version;
     WEFT_ASSIGN(job.placement, topology::place(platform, job.ranks, job.map, o.common.seed, taken));
     taken.resize(platform.fabric.host_count(), false);
     for (const HostId h : job.placement.hosts) taken[h.index()] = true;
@@ -86,12 +94,20 @@ Result<T> named(Result<T> result, const std::string& trace, const topology::Plat
   return result;
 }
 
+// `rules`: those that choose the algorithms of collectives of all jobs together. With others the times would not compare.
 Result<void> replay_alone(const Options& o, const topology::Platform& platform,
-                          const replay::ReplayOptions& options, Job& job) {
+                          const replay::ReplayOptions& options, const std::string& rules, Job& job) {
   WEFT_ASSIGN(const auto trace, traces::open_trace(job.paths, o.flags.from));
-  WEFT_ASSIGN(job.alone, named(replay::replay(*trace, platform, job.placement.hosts, options),
-                               job.paths.front(), platform));
+  auto mine = options;
+  mine.collective_rules = rules.empty() ? "default" : rules;
+  WEFT_ASSIGN(job.alone, named(replay::replay(*trace, platform, job.placement.hosts, mine), job.paths.front(),
+                               platform));
   return {};
+}
+
+// Whether the collectives of all go by the same library's rules, unless others are asked for.
+bool of_one_library(const std::deque<Job>& jobs) {
+  return std::ranges::all_of(jobs, [&](const Job& job) { return job.rules() == jobs.front().rules(); });
 }
 
 // A single job is replayed as it is; several are joined. `open(job)`: its trace.
@@ -103,7 +119,8 @@ Result<std::unique_ptr<traces::TraceReader>> join_jobs(Jobs& jobs, Open open) {
     WEFT_ASSIGN(auto trace, open(job));
     parts.push_back({fmt::format("job {}", parts.size() + 1), std::move(trace)});
   }
-  WEFT_ASSIGN(auto joined, traces::JoinedTrace::join(std::move(parts)));
+  std::string library = of_one_library(jobs) ? jobs.front().mpi_version : "";
+  WEFT_ASSIGN(auto joined, traces::JoinedTrace::join(std::move(parts), std::move(library)));
   return std::unique_ptr<traces::TraceReader>(std::move(joined));
 }
 
@@ -192,13 +209,15 @@ Result<void> replay_all(const Options& o, const topology::Platform& platform,
   Progress progress(o.common.progress_mode(), "replay", trace.totals().ops, "ops");
   if (o.verify) out.verified.emplace();
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
+  const auto rules =
+      replay::name_of_rules(options.collective_rules, platform.mpi.collective_rules, trace.header());
   IdealWanted ideal;
   WEFT_TRY(run_parallel(
       1 + alone + less, o.common.threads,
       [&](std::size_t i) -> Result<void> {
         if (i == alone + less && less > 0 && !ideal.wait()) return {};
         if (i > alone) return replay_with_less(o, platform, placement, options, jobs, alone + less - i, out);
-        if (i > 0) return replay_alone(o, platform, options, jobs[i - 1]);
+        if (i > 0) return replay_alone(o, platform, options, rules.name, jobs[i - 1]);
         const IdealWanted::Over over(ideal);
         auto mine = together;
         mine.on_no_ideal = [&] { ideal.tell(true); };
@@ -224,6 +243,10 @@ Result<void> replay_all(const Options& o, const topology::Platform& platform,
   if (less > 0 && out.result.finished && !out.less[0])
     WEFT_TRY(replay_with_less(o, platform, placement, options, jobs, 0, out));
   progress.finish();
+  if (!of_one_library(jobs) && rules.from == replay::RulesFrom::kDefault)
+    out.result.warnings.push_back(
+        "the jobs were recorded with several MPI libraries, or not all with one: the default algorithms are "
+        "taken for the collectives of all, together and alone; --collectives names others");
   for (const Job& job : jobs)
     out.result.warnings.insert(out.result.warnings.end(), job.placement.notes.begin(),
                                job.placement.notes.end());
@@ -278,9 +301,9 @@ Result<void> run(const Options& o) {
   WEFT_ASSIGN(auto options, o.flags.options(o.common.seed));
   WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.changes(o.common.seed)));
   std::deque<Job> jobs;
-  jobs.push_back({o.traces, o.map, 0, {}, {}, {}});
+  jobs.push_back({o.traces, o.map, 0, {}, {}, {}, {}});
   for (std::size_t i = 0; i < o.with.size(); ++i)
-    jobs.push_back({{o.with[i]}, o.with_map.empty() ? o.map : o.with_map[i], 0, {}, {}, {}});
+    jobs.push_back({{o.with[i]}, o.with_map.empty() ? o.map : o.with_map[i], 0, {}, {}, {}, {}});
   WEFT_TRY(place_jobs(o, platform, jobs));
   // What place_jobs() opened: to open a text is to parse all of it.
   WEFT_ASSIGN(const auto trace, join_jobs(jobs, [](Job& job) -> Result<std::unique_ptr<traces::TraceReader>> {

@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "tests/cli/run_weft.hpp"
+#include "traces/formats.hpp"
+#include "traces/weft/writer.hpp"
 
 namespace weft::testing::generate_test {
 namespace {
@@ -67,6 +72,46 @@ TEST(SeveralJobs, AreToldTheirSlowdownAgainstTheSameHostsAlone) {
   EXPECT_EQ(w.weft("replay a.weft --with a.weft --on crossbar:n=7").exit_code, 3) << "no room for both";
   EXPECT_EQ(
       w.weft("replay a.weft --with a.weft --with-map block --with-map block --on crossbar:n=8").exit_code, 2);
+}
+
+// A copy of a trace of one communicator, as if it had been recorded with that library.
+void record_with(const std::string& mpi_version, const std::string& from, const std::string& to) {
+  auto source = traces::open_trace({from});
+  ASSERT_TRUE(source);
+  traces::TraceHeader header = (*source)->header();
+  header.mpi_version = mpi_version;
+  auto out = traces::TraceWriter::create(to, header);
+  ASSERT_TRUE(out);
+  traces::OpBlock block;
+  for (std::uint32_t r = 0; r < header.ranks; ++r)
+    for (auto more = (*source)->next_block(RankId(r), block); more && *more;
+         more = (*source)->next_block(RankId(r), block))
+      out->append(block);
+  ASSERT_TRUE(out->finish());
+}
+
+TEST(SeveralJobs, TakeTheCollectivesOfTheirLibraryTogetherAndAlone) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate collective --op allgather --ranks 6 --bytes 2MB -o a.weft").exit_code, 0);
+  record_with("Open MPI v5.0.3, package: x", w.path() + "/a.weft", w.path() + "/o.weft");
+  record_with("Open MPI v5.0.1, package: y", w.path() + "/a.weft", w.path() + "/p.weft");
+  const std::string on = " --on crossbar:n=16,bw=12.5GB/s,lat=1us --json -";
+  const auto makespan = [&](const std::string& line) {
+    return Json::parse(w.weft("replay " + line + on).out)["makespan_s"].get<double>();
+  };
+  const double open_mpi = makespan("a.weft --collectives openmpi5"), by_default = makespan("a.weft");
+  EXPECT_NE(open_mpi, by_default);
+  for (const auto& [line, takes, warns] : std::vector<std::tuple<std::string, double, bool>>{
+           {"o.weft --with p.weft", open_mpi, false},
+           {"o.weft --with a.weft", by_default, true},
+           {"a.weft --with o.weft --collectives openmpi5", open_mpi, false}}) {
+    const Json j = Json::parse(w.weft("replay " + line + on).out);
+    for (const Json& job : j["jobs"]) {
+      EXPECT_EQ(job["makespan_s"], takes) << line;
+      EXPECT_EQ(job["alone_s"], takes) << line;
+    }
+    EXPECT_EQ(j["warnings"].dump().find("several MPI libraries") != std::string::npos, warns) << line;
+  }
 }
 
 TEST(Compare, ManyThreadsGiveTheSameBytesAsOne) {

@@ -1,6 +1,7 @@
 // Several jobs on one fabric: joined traces replay as each alone where they do not meet, and share links where they do.
 #include <gtest/gtest.h>
 
+#include "replay/collective_calls.hpp"
 #include "replay/engine.hpp"
 #include "topology/placement/placement.hpp"
 #include "traces/check/check.hpp"
@@ -61,6 +62,15 @@ TEST(SeveralJobs, AJoinedTraceIsACorrectProgram) {
   const auto report = traces::check_trace(*joined, o);
   ASSERT_TRUE(report.has_value());
   for (const auto& f : report->findings) ADD_FAILURE() << f.message;
+}
+
+TEST(SeveralJobs, CollectivesGoByTheLibraryThatIsNamedForAll) {
+  std::vector<traces::JobTrace> jobs;
+  jobs.push_back({"job 1", pattern("collective", {{"ranks", "6"}, {"op", "allgather"}, {"bytes", "1MB"}})});
+  jobs.push_back({"job 2", pattern("collective", {{"ranks", "5"}, {"op", "bcast"}})});
+  auto joined = traces::JoinedTrace::join(std::move(jobs), "Open MPI v5.0.3, package: x");
+  ASSERT_TRUE(joined.has_value());
+  EXPECT_EQ(name_of_rules({}, {}, (*joined)->header()).name, "openmpi5");
 }
 
 TEST(SeveralJobs, JobsThatShareNoLinkTakeExactlyTheirTimeAlone) {
