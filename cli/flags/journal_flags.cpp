@@ -87,7 +87,7 @@ Result<void> JournalFlags::open(const CommonOptions& common, bool outputs) {
     WEFT_ASSIGN(rank_, launched_rank());
   }
   const bool merge = shard_ == kShardMerge;
-  if (!shard_.empty() && !merge) {
+  if (asks_for_part()) {
     WEFT_ASSIGN(plan_.shard, shard_ == "slurm" ? slurm_shard() : predict::parse_shard(shard_));
     if (outputs || !common.json.empty() || !common.csv.empty())
       return usage_error("a shard has some of the points only", "an output",

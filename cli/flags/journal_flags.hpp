@@ -30,8 +30,10 @@ class JournalFlags {
   [[nodiscard]] const predict::PointsPlan& plan() const { return plan_; }
   [[nodiscard]] bool sharded() const { return plan_.shard.has_value(); }
   [[nodiscard]] bool spread() const { return spread_; }
+  // --shard asks for one part of the points.
+  [[nodiscard]] bool asks_for_part() const { return !shard_.empty() && shard_ != kShardMerge; }
   // Over processes, in one of the two ways.
-  [[nodiscard]] bool divided() const { return spread_ || (!shard_.empty() && shard_ != kShardMerge); }
+  [[nodiscard]] bool divided() const { return spread_ || asks_for_part(); }
   // "shard 2/3: 67 points, ...": what a shard says when it is done; nothing of a rank. `awaited`: points of other shards
   // that its own next ones depend on.
   [[nodiscard]] std::string shard_text(const predict::PointsDone& done, std::size_t awaited = 0) const;

@@ -121,6 +121,10 @@ Result<void> run(Options& o) {
                            combinations == 1 ? "sweep of one value" : "sweep on one platform",
                            combinations == 1 ? "--set KEY=VALUE,VALUE..." : "--on PLATFORM twice or more"));
 
+  if (o.bisect > 0 && o.journal.asks_for_part())
+    return not_supported("--bisect in shards, as it needs the points of all of them",
+                         "--journal without --shard, in one process or several");
+
   // Every row shows what --set says there.
   ReplayFlags told = o.flags;
   told.set.clear();
@@ -142,7 +146,7 @@ Result<void> run(Options& o) {
       choices.push_back(choice);
     }
   }
-  WEFT_TRY(o.journal.open(o.common, o.report.wanted() || o.bisect > 0));
+  WEFT_TRY(o.journal.open(o.common, o.report.wanted()));
   request.points = o.journal.plan();
   predict::Matrix matrix;
   WEFT_TRY(run_with_progress(request, "sweep", o.common, matrix));

@@ -430,7 +430,9 @@ TEST(CliJournal, FlagsThatDoNotGoTogetherAreToldBeforeAnythingRuns) {
            {sweep + "--shard 1/2", "--shard without --journal"},
            {sweep + "--shard 3/2 --journal j", "no part of a study"},
            {sweep + "--shard 1/2 --journal j --json x", "some of the points only"},
-           {sweep + "--on crossbar-16 --shard 1/2 --journal j --bisect 3", "some of the points only"},
+           {sweep + "--on crossbar-16 --shard 1/2 --journal j --bisect 3",
+            "not supported: --bisect in shards, as it needs the points of all of them; expected --journal "
+            "without --shard"},
            {sweep + "--shard slurm --journal j", "outside a Slurm job array"},
            {sweep + "--spread", "--spread without --journal"},
            {sweep + "--spread --journal j", "--spread without a launcher"},
