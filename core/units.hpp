@@ -4,7 +4,7 @@
 //  1. Simulated time is an integer count of picoseconds in 64 bits: +-106 days. SimTime is a point, Duration a
 //     length; point + point does not compile.
 //  2. A rate is never turned into a duration except by `transfer_time` and `work_time`, so that there is one
-//     rounding rule: to the nearest picosecond, ties to even (docs/model.md, "Rounding").
+//     rounding rule: to the nearest picosecond, ties to even (docs/model.md, "Time and rounding").
 //  3. b = bit, B = byte, k = 10^3, Ki = 2^10 in text; inside everything is bytes, bytes/s, flop, flop/s.
 #pragma once
 

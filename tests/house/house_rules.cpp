@@ -257,6 +257,69 @@ Violations check_map(std::string_view architecture, const std::set<std::string>&
   return out;
 }
 
+std::set<std::string> headings_of(std::string_view markdown) {
+  std::set<std::string> out;
+  const auto add = [&](std::string_view name) {
+    const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+    if (digits > 0 && name.substr(digits).starts_with(". ")) name.remove_prefix(digits + 2);
+    if (name.ends_with('.')) name.remove_suffix(1);
+    if (!name.empty()) out.emplace(name);
+  };
+  for_each_line(markdown, [&](std::size_t, std::string_view line) {
+    const std::size_t hashes = std::min(line.find_first_not_of('#'), line.size());
+    if (hashes > 0 && line.substr(hashes).starts_with(' ')) add(line.substr(hashes + 1));
+    for (std::size_t from = line.find("**"); from != std::string_view::npos;) {
+      const std::size_t to = line.find("**", from + 2);
+      if (to == std::string_view::npos) break;
+      add(line.substr(from + 2, to - from - 2));
+      from = line.find("**", to + 2);
+    }
+  });
+  return out;
+}
+
+Violations check_headings(std::string_view path, std::string_view text,
+                          const std::map<std::string, std::set<std::string>>& headings) {
+  // Lines of a comment as one: the line end and the mark of the next become spaces.
+  std::string flat(text);
+  for (std::size_t p = flat.find('\n'); p != std::string::npos; p = flat.find('\n', p + 1)) {
+    const std::size_t next = flat.find_first_not_of(" \t", p + 1);
+    flat[p] = ' ';
+    if (next == std::string::npos) continue;
+    const std::size_t mark = flat.compare(next, 2, "//") == 0 ? 2 : flat[next] == '#' ? 1 : 0;
+    flat.replace(next, mark, mark, ' ');
+  }
+  const auto is_name = [](char c) {
+    return c == '_' || c == '-' || c == '.' || c == '/' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+  };
+  Violations out;
+  const std::string folder(path.substr(0, path.rfind('/') + 1));
+  for (std::size_t p = flat.find(".md"); p != std::string::npos; p = flat.find(".md", p + 1)) {
+    const std::size_t comma = flat.find_first_not_of("`)", p + 3);
+    if (comma == std::string::npos || flat[comma] != ',') continue;
+    const std::size_t quote = flat.find_first_not_of(' ', comma + 1);
+    if (quote == std::string::npos || quote == comma + 1 || flat[quote] != '"') continue;
+    const std::size_t end = flat.find('"', quote + 1);
+    if (end == std::string::npos) break;
+    std::size_t begin = p;
+    while (begin > 0 && is_name(flat[begin - 1])) --begin;
+    const std::string page = flat.substr(begin, p + 3 - begin);
+    std::string heading;  // a line end and what begins the next one are one space
+    for (std::size_t i = quote + 1; i < end; ++i)
+      if (flat[i] != ' ' || heading.empty() || heading.back() != ' ') heading.push_back(flat[i]);
+    const bool there = std::ranges::any_of(std::vector<std::string>{page, "docs/" + page, folder + page},
+                                           [&](const std::string& known) {
+                                             const auto it = headings.find(known);
+                                             return it != headings.end() && it->second.contains(heading);
+                                           });
+    const auto line = static_cast<std::size_t>(
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(p), '\n'));
+    if (!there) out.push_back(at(path, line + 1, page + " has no \"" + heading + "\""));
+  }
+  return out;
+}
+
 Violations check_leftovers(const std::vector<std::string>& files) {
   Violations out;
   for (const std::string& path : files) {

@@ -50,6 +50,14 @@ using IncludeTable = std::map<std::string, std::set<std::string>>;
 // it does not name. `folders`: all that hold code, without a slash at the end.
 [[nodiscard]] Violations check_map(std::string_view architecture, const std::set<std::string>& folders);
 
+// What a Markdown page can be asked for by name: its headings without their numbers, and what it has in bold.
+[[nodiscard]] std::set<std::string> headings_of(std::string_view markdown);
+
+// A page, a comma and a heading in quotes, over the end of a line too, where no such page of `headings` has it. Pages are
+// named from the root, from docs/ or from the folder of `path`.
+[[nodiscard]] Violations check_headings(std::string_view path, std::string_view text,
+                                        const std::map<std::string, std::set<std::string>>& headings);
+
 // Paths of what programs leave behind: logs, rejected patches, copies of editors, core dumps.
 [[nodiscard]] Violations check_leftovers(const std::vector<std::string>& files);
 

@@ -5,6 +5,9 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <string>
 
 #include "tests/house/house_rules.hpp"
 #include "tests/support/checkout.hpp"
@@ -200,6 +203,31 @@ TEST(House, AnInjectedMachinePathIsFound) {
   EXPECT_THAT(check_machine_paths("a.md", "see " + home + "me/x\n"), SizeIs(1));
   EXPECT_THAT(check_machine_paths("a.md", home + "me\n" + home + "you\n"), SizeIs(2));
   EXPECT_THAT(check_machine_paths("a.md", "docs" + home + "page\n"), IsEmpty());
+}
+
+TEST(House, HeadingsThatAreNamedAreThere) {
+  std::map<std::string, std::set<std::string>> headings;
+  for (const std::string& path : files())
+    if (path.ends_with(".md")) headings[path] = headings_of(read(path));
+  EXPECT_GT(headings.size(), 20u);
+  const auto v = over_files([&](const auto& p, const auto& t) { return check_headings(p, t, headings); },
+                            [](const std::string& p) {
+                              return is_code(p) || p.ends_with(".md") || p.ends_with(".py") ||
+                                     p.ends_with(".sh") || p.ends_with(".textproto");
+                            });
+  EXPECT_THAT(v, IsEmpty()) << joined(v);
+}
+
+TEST(House, AnInjectedHeadingThatIsNotThereIsFound) {
+  const std::map<std::string, std::set<std::string>> headings = {
+      {"docs/m.md", headings_of("# The model\n## 2. Time and rounding\ntext **Power.** more\n")}};
+  for (const char* there :
+       {"(docs/m.md, \"Power\")", "[m.md](m.md), \"Time and rounding\"", "`docs/m.md`, \"The model\"",
+        "// see docs/m.md, \"Time\n  // and rounding\"", "# docs/m.md,\n# \"Power\"", "m.md says \"Other\""})
+    EXPECT_THAT(check_headings("docs/a.md", there, headings), IsEmpty()) << there;
+  EXPECT_THAT(check_headings("core/a.hpp", "int a;\n// docs/m.md, \"Rounding\"\n", headings),
+              ::testing::ElementsAre(HasSubstr("core/a.hpp:2: docs/m.md has no \"Rounding\"")));
+  EXPECT_THAT(check_headings("a.md", "docs/n.md, \"Power\"", headings), SizeIs(1));
 }
 
 TEST(House, NothingIsLeftBehind) {
