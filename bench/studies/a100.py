@@ -20,6 +20,7 @@ import subprocess
 import tempfile
 
 from host_blas import host_blas
+from program import program
 
 # What the logs print and the table has not. Rates of the host's dgemm by NB (32, 64, 128, 256, 512), Gflop/s, of the cores of a rank.
 HOST_GEMM = {16: (104, 180, 301, 386, 435), 4: (61, 91, 162, 206, 229), 1: (35, 40, 66, 76, 80), "4 on 1": (26, 31, 51, 58, 60)}
@@ -166,7 +167,7 @@ def predict(options, folder, number, row, change):
     memory = MEMORY / 2 if how.get("shared") else MEMORY
     if row["log"] == "80GB.out":
         memory = 81251 * 2**20
-    words = [os.path.abspath(options.weft), "predict", "hpl", "--program", "nvidia", "--on", path, "--n", row["N"], "--nb", row["NB"],
+    words = [program(options.weft), "predict", "hpl", "--program", "nvidia", "--on", path, "--n", row["N"], "--nb", row["NB"],
              "--p", row["P"], "--q", row["Q"], "--bcast", how["bcast"], "--pfact", how["pfact"], "--rfact", how["rfact"],
              "--nbmin", str(how["nbmin"]), "--device-memory", "%dB" % (memory * change.get("memory", 1)), "--split", str(options.split),
              "--threads", "1", "--quiet", "--json", "-"] + options.sample

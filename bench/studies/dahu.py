@@ -19,6 +19,8 @@ import subprocess
 import sys
 import tempfile
 
+from program import program
+
 # Transfers under load, while all cores of the nodes multiply and poll in between: tables that github
 # Ezibenroc/mpi_calibration, dahu/mpi/remote_calibration.ipynb of 2020-08-20 (d359ae6) prints in cells 46 and 60. First
 # byte, intercept (ms), ps a byte. Intercepts of 0.065 to 0.176 ms are the wait for the next poll, which a replay has
@@ -261,7 +263,7 @@ def main():
     data = os.path.join(args.thesis, "data")
     modeling = os.path.join(data, "prediction/modeling")
     with tempfile.TemporaryDirectory(prefix="weft-dahu-") as folder:
-        fit = Fit(os.path.abspath(args.weft), folder)
+        fit = Fit(program(args.weft), folder)
         days = fit.json("dgemm", os.path.join(modeling, "kernels/generative/dgemm_calibration.csv"))
         calls = fit.json("dgemm", call_file(os.path.join(
             data, "experiment/randomizing_sizes/fixing_K/dgemm_raw_data.csv"), folder), "--model", "full",

@@ -22,6 +22,8 @@ import statistics
 import subprocess
 import tempfile
 
+from program import program
+
 N = 250000
 GRIDS = [p for p in range(1, 961) if 960 % p == 0]
 BCAST = ["1rg", "1rM", "2rg", "2rM", "Lng", "LnM"]
@@ -47,7 +49,7 @@ NAMES = {
 
 class Runner:
     def __init__(self, weft, threads, exchanges):
-        self.weft, self.pool = os.path.abspath(weft), concurrent.futures.ThreadPoolExecutor(threads)
+        self.weft, self.pool = program(weft), concurrent.futures.ThreadPoolExecutor(threads)
         self.exchanges = exchanges
 
     def predict(self, platform, r):

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from program import program
+
 NODES, CORES = 124, 18
 # dgemm of a core while all work, Gflop/s: mean and deviation over the nodes, from 27.8 to 31.1, and the same test on CPUs of dahu whose
 # times by k are known (dahu's node and CPU: rate there, ps a flop pair with k = 128 in platforms/dahu.textproto).
@@ -90,7 +92,7 @@ def main():
     parser.add_argument("--predict", metavar="CSV")
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    weft = os.path.abspath(options.weft)
+    weft = program(options.weft)
     here = os.path.dirname(os.path.abspath(__file__))
     with open(os.path.join(here, "../../platforms/dahu.textproto")) as f:
         dahu = f.read()

@@ -13,10 +13,12 @@ import subprocess
 import sys
 import tempfile
 
+from program import program
+
 
 class Study:
     def __init__(self, args):
-        self.weft = os.path.abspath(args.weft)
+        self.weft = program(args.weft)
         self.threads = args.threads
         self.quick = args.quick
         self.folder = args.out or tempfile.mkdtemp(prefix="weft-study-")

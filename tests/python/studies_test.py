@@ -23,6 +23,16 @@ class Studies(unittest.TestCase):
                 self.assertGreater(len(table), 3)
                 self.assertIn("\n".join(table), page)
 
+    def test_the_program_may_be_a_name_of_the_path(self):
+        weft = pathlib.Path(os.environ["WEFT"]).resolve()
+        script = ROOT / "bench" / "studies" / "studies.py"
+        path = {**os.environ, "PATH": f"{weft.parent}{os.pathsep}{os.environ['PATH']}"}
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([sys.executable, "-B", script, weft.name, "two-jobs", "--out", "made"], cwd=folder, env=path, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = subprocess.run([sys.executable, "-B", script, "no-such-weft", "two-jobs"], cwd=folder, env=path, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (1, "no-such-weft: no such program\n"))
+
 
 if __name__ == "__main__":
     unittest.main()
