@@ -186,5 +186,65 @@ TEST(Docs, NameVerbsAndFlagsThatAreThere) {
   EXPECT_GE(flags, 80u);
 }
 
+std::vector<std::string> cells_of(const std::string& row) {
+  std::vector<std::string> out;
+  std::istringstream in(row);
+  for (std::string cell; std::getline(in, cell, '|');) {
+    const std::size_t from = cell.find_first_not_of(' ');
+    out.push_back(from == std::string::npos ? "" : cell.substr(from, cell.find_last_not_of(' ') + 1 - from));
+  }
+  if (!out.empty()) out.erase(out.begin());  // before the first bar
+  return out;
+}
+
+double number_at_start(std::string text) {
+  std::erase(text, ',');
+  return std::stod(text);
+}
+
+// "517.38 s to 512.31 s: +1.0 %": the short cut's time, the long way's, and the difference as the page shows it.
+struct Pair {
+  double quick = 0, whole = 0;
+  std::string difference;
+};
+
+std::vector<Pair> pairs_in(const std::string& row) {
+  std::vector<Pair> out;
+  const std::regex pair(R"(([0-9.]+) s to ([0-9.]+) s: ([-+]?[0-9.]+) %)");
+  for (std::sregex_iterator i(row.begin(), row.end(), pair), end; i != end; ++i)
+    out.push_back({std::stod((*i)[1]), std::stod((*i)[2]), (*i)[3]});
+  return out;
+}
+
+TEST(Docs, TimesOfHplSamplesAreThoseOfItsCells) {
+  std::ifstream in(support::source_dir() + "/docs/validation-hpl.md");
+  const double n = 250'000, flops = 2.0 / 3 * n * n * n + 1.5 * n * n;
+  std::vector<Pair> noise, rings;
+  std::map<std::string, double> gflops;  // of cells that the rows of samples are about
+  std::size_t pairs = 0;
+  for (std::string line; std::getline(in, line);) {
+    SCOPED_TRACE(line);
+    for (const Pair& p : pairs_in(line)) {
+      EXPECT_NEAR(100 * (p.quick / p.whole - 1), std::stod(p.difference), 0.05001);
+      ++pairs;
+    }
+    if (line.starts_with("| the same with noise, seed 1 |")) noise = pairs_in(line);
+    if (line.find("NB 256, DEPTH 1, long swap, noise, seed 1: 1ring; 2ring") != std::string::npos)
+      rings = pairs_in(line);
+    const bool long_256 = line.starts_with("| long | 256 | 1 |");
+    if (!long_256 && !line.starts_with("| bin-exch | 128 | 1 |")) continue;
+    const std::vector<std::string> cells = cells_of(line);  // SWAP, NB, DEPTH, 1rg, 1rM, 2rg, ...
+    ASSERT_GE(cells.size(), 6u);
+    if (long_256) gflops["long 1rg"] = number_at_start(cells[3]);
+    gflops[long_256 ? "long 2rg" : "bin-exch 2rg"] = number_at_start(cells[5]);
+  }
+  EXPECT_GE(pairs, 6u);
+  ASSERT_EQ(noise.size(), 1u);
+  ASSERT_EQ(rings.size(), 2u);
+  EXPECT_NEAR(flops / noise[0].quick / 1e9, gflops["bin-exch 2rg"], 1);
+  EXPECT_NEAR(flops / rings[0].quick / 1e9, gflops["long 1rg"], 1);
+  EXPECT_NEAR(flops / rings[1].quick / 1e9, gflops["long 2rg"], 1);
+}
+
 }  // namespace
 }  // namespace weft::testing::docs_test
