@@ -1,5 +1,10 @@
 #include "topology/platform/platform.hpp"
 
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+
 #include "tests/topology/support.hpp"
 #include "topology/platform/catalogue.hpp"
 #include "topology/registry.hpp"
@@ -8,6 +13,7 @@ namespace weft::topology {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -71,7 +77,7 @@ TEST(Platform, TextprotoErrorsCarryFileLineAndColumn) {
        ":1:12: error: unknown topology; got \"crosbar\"; expected one of "},
       {"name: \"x\"\n", ": error: platform without topology"},
       {"topology { family: \"crossbar\" set: \"n=3\" set: \"m=3\" }\n",
-       "has no such key; got \"m\"; expected one of n, bw"},
+       "has no such key; got \"m\"; expected one of n, routing, bw"},
       {"topology { family: \"crossbar", ":1:29: error: "},
   };
   for (const Case& c : cases) {
@@ -87,7 +93,7 @@ TEST(Platform, UnknownNamesAreAnsweredWithTheKnownOnes) {
   EXPECT_THAT(error_of("fattree:m=4,n=2,bw=1GB/s"),
               HasSubstr("unknown topology; got \"fattree\"; expected "));
   EXPECT_THAT(error_of("crossbar:q=3"),
-              HasSubstr("crossbar has no such key; got \"q\"; expected one of n, bw, lat"));
+              HasSubstr("crossbar has no such key; got \"q\"; expected one of n, routing, bw, lat"));
   EXPECT_THAT(error_of("crossbar:n=3", {"mpi.eager=3B"}),
               HasSubstr("expected a key of the topology, or one of name"));
   EXPECT_THAT(error_of("crossbar:n=3,routing=best"),
@@ -112,6 +118,31 @@ TEST(Platform, BadShorthandIsRefusedWithItsColumn) {
 
 TEST(Platform, EveryFamilyOfTheListIsBuilt) {
   for (const Family& f : families()) EXPECT_NE(f.build, nullptr) << f.name;
+}
+
+TEST(Platform, RoutingsOfTheListAreThoseThatTheFamilyTakes) {
+  const TempFile graph("net.dot", "graph { a -- b; }");
+  const std::map<std::string_view, std::string> smallest = {
+      {"fat-tree", "m=4,n=2"},   {"xgft", "h=1,m=4,w=1"},  {"dragonfly", "p=1"},
+      {"torus", "dims=4"},       {"crossbar", "n=2"},      {"pcie", "gpus=1"},
+      {"aries", "groups=2"},     {"mesh", "dims=4"},       {"file", "path=" + graph.path()},
+      {"dragonfly-plus", "k=4"}, {"gemini", "dims=2x2x2"}, {"bgq", "dims=2x2x2x2x2"},
+      {"tofud", "dims=2x2x2"},   {"hypercube", "n=2"},     {"hyperx", "dims=2x2"},
+      {"slim-fly", "q=5"},       {"polarfly", "q=3"},      {"jellyfish", "n=4,r=3,hosts_per_switch=1"},
+      {"rail", "nodes=2"},       {"nvswitch", "n=2"},
+  };
+  for (const Family& f : families()) {
+    const auto row = std::ranges::find(f.params, "routing", &ParamInfo::name);
+    if (f.name == "routes") {
+      EXPECT_EQ(row, f.params.end()) << "a routes file fixes it";
+      continue;
+    }
+    ASSERT_TRUE(smallest.contains(f.name)) << f.name;
+    ASSERT_NE(row, f.params.end()) << f.name;
+    EXPECT_TRUE(row->help.starts_with(row->fallback)) << f.name << ": the first one is the default";
+    EXPECT_THAT(error_of(std::string(f.name) + ":" + smallest.at(f.name) + ",routing=xx"),
+                EndsWith("unknown routing; got \"xx\"; expected one of " + std::string(row->help)));
+  }
 }
 
 TEST(Platform, EveryBuiltInLoadsUnderItsFileName) {

@@ -28,7 +28,7 @@ constexpr std::array<ParamInfo, 6> kParams = {{
     {"hosts_per_switch", "4", "nodes on a router"},
     {"bw", kBandwidth, "host, green, black, blue"},
     {"lat", kLatency, "host, green, black, blue"},
-    kGroupRoutingParam,
+    kRoutingParam<kGroupRoutings>,
 }};
 constexpr std::uint64_t kSlots = 16, kChassis = 6, kRouters = kSlots * kChassis, kBlack = 3, kBluePorts = 10;
 

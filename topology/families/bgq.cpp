@@ -10,10 +10,11 @@ namespace {
 
 constexpr std::string_view kBandwidth = "20GB/sx2GB/s";
 constexpr std::string_view kLatency = "339nsx40ns";
-constexpr std::array<ParamInfo, 5> kParams = {{
+constexpr std::array<ParamInfo, 6> kParams = {{
     {"dims", "required", "ring lengths A x B x C x D x E, like 16x12x16x16x2"},
-    {"cables", "1x1x1x1x2 if E = 2", "parallel cables per direction"},
+    {"cables", "1, or 2 where a dimension has length 2", "parallel cables per direction"},
     kTieParam,
+    kRoutingParam<kGridRoutings>,
     {"bw", kBandwidth, "host, torus"},
     {"lat", kLatency, "host, torus"},
 }};

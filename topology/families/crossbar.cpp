@@ -8,7 +8,11 @@
 namespace weft::topology::family_crossbar {
 namespace {
 
-constexpr std::array<ParamInfo, 1> kParams = {{{"n", "required", "number of hosts"}}};
+constexpr std::array<std::string_view, 1> kRoutings = {"direct"};
+constexpr std::array<ParamInfo, 2> kParams = {{
+    {"n", "required", "number of hosts"},
+    kRoutingParam<kRoutings>,
+}};
 
 class CrossbarRouting final : public Routing {
  public:
@@ -19,7 +23,7 @@ class CrossbarRouting final : public Routing {
     out.push_back(LinkId(n_ + dst.index()));  // the switch's ports follow
     return true;
   }
-  std::string_view name() const override { return "direct"; }
+  std::string_view name() const override { return kRoutings.front(); }
   std::optional<HopHistogram> hop_histogram() const override {
     HopHistogram h;
     h.add(2, std::uint64_t{n_} * (n_ - 1));
@@ -38,9 +42,8 @@ Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const std::uint64_t per_switch, params.integer_or("hosts_per_switch", 1, kTop, n));
   if (per_switch != n)
     return params.error("hosts_per_switch", "a crossbar has one switch", fmt::format("{}", n));
-  constexpr std::array<std::string_view, 1> routings = {"direct"};
   WEFT_TRY([&]() -> Result<void> {
-    WEFT_ASSIGN([[maybe_unused]] const std::string r, params.choice("routing", routings));
+    WEFT_ASSIGN([[maybe_unused]] const std::string r, params.choice("routing", kRoutings));
     return {};
   }());
   constexpr std::array<std::string_view, 1> classes = {"host"};

@@ -32,7 +32,7 @@ constexpr std::array<ParamInfo, 6> kParams = {{
     {"h", "p", "global ports per router"},
     {"g", "a h + 1", "groups"},
     {"arrangement", "absolute", "who meets whom: absolute (= consecutive), palmtree, relative, circulant"},
-    kGroupRoutingParam,
+    kRoutingParam<kGroupRoutings>,
 }};
 enum class Arrangement : std::uint8_t { kAbsolute, kPalmtree, kRelative, kCirculant };
 constexpr std::array<Word<Arrangement>, 5> kArrangements = {{{"absolute", Arrangement::kAbsolute},

@@ -25,7 +25,7 @@ constexpr std::array<ParamInfo, 8> kParams = {{
     {"h", "k/2", "global ports per spine"},
     {"g", "spines h + 1", "groups"},
     {"cables", "spines h / (g - 1)", "global cables between two groups"},
-    kGroupRoutingParam,
+    kRoutingParam<kGroupRoutings>,
 }};
 
 class LeafSpine final : public LocalNetwork {

@@ -26,11 +26,6 @@
 namespace weft::topology::family_fat_tree {
 namespace {
 
-constexpr std::array<ParamInfo, 3> kParams = {{
-    {"routing", "mlid", "mlid, d-mod-k, s-mod-k, hashed, random, adaptive"},
-    {"m", "required", "ports of a switch, even"},
-    {"n", "required", "levels of switches"},
-}};
 enum class Way : std::uint8_t { kMlid, kDModK, kSModK, kHashed, kRandom, kAdaptive };
 constexpr std::array<Word<Way>, 6> kRoutings = {{{"mlid", Way::kMlid},
                                                  {"d-mod-k", Way::kDModK},
@@ -38,6 +33,11 @@ constexpr std::array<Word<Way>, 6> kRoutings = {{{"mlid", Way::kMlid},
                                                  {"hashed", Way::kHashed},
                                                  {"random", Way::kRandom},
                                                  {"adaptive", Way::kAdaptive}}};
+constexpr std::array<ParamInfo, 3> kParams = {{
+    kRoutingParam<kRoutings>,
+    {"m", "required", "ports of a switch, even"},
+    {"n", "required", "levels of switches"},
+}};
 
 // Shape and numbering. Vertices: hosts by number, then switches level by level from the root; links by port.
 struct Tree {

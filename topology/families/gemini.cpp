@@ -11,10 +11,11 @@ namespace {
 
 constexpr std::string_view kBandwidth = "6GB/sx4.68GB/sx4.68GB/sx4.68GB/s";
 constexpr std::string_view kLatency = "635nsx108.75nsx108.75nsx108.75ns";
-constexpr std::array<ParamInfo, 6> kParams = {{
+constexpr std::array<ParamInfo, 7> kParams = {{
     {"dims", "required", "ring lengths X x Y x Z of Gemini routers, like 17x8x24"},
     {"cables", "2x1x2", "parallel cables per direction in X, Y, Z"},
     kTieParam,
+    kRoutingParam<kGridRoutings>,
     {"hosts_per_switch", "2", "nodes on a router"},
     {"bw", kBandwidth, "host, x, y, z"},
     {"lat", kLatency, "host, x, y, z"},

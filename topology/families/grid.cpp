@@ -16,10 +16,6 @@ namespace {
 enum class Tie : std::uint8_t { kPlus, kMinus, kParity, kSimgrid };
 constexpr std::array<Word<Tie>, 4> kTies = {
     {{"plus", Tie::kPlus}, {"minus", Tie::kMinus}, {"parity", Tie::kParity}, {"simgrid", Tie::kSimgrid}}};
-// Which of parallel cables: by the destination's number, by a hash of the message, the least used.
-enum class Way : std::uint8_t { kDimensionOrder, kHashed, kAdaptive };
-constexpr std::array<Word<Way>, 3> kRoutings = {
-    {{"dimension-order", Way::kDimensionOrder}, {"hashed", Way::kHashed}, {"adaptive", Way::kAdaptive}}};
 
 struct Grid : GridPlan {
   std::vector<std::uint64_t> stride;  // of a coordinate in the router number
@@ -67,25 +63,25 @@ struct Grid : GridPlan {
 
 class DimensionOrder final : public Routing {
  public:
-  DimensionOrder(Grid g, Tie tie, Way way, std::uint64_t seed)
+  DimensionOrder(Grid g, Tie tie, GridWay way, std::uint64_t seed)
       : g_(std::move(g)), tie_(tie), way_(way), seed_(seed) {
     parallel_ = std::any_of(g_.cables.begin(), g_.cables.end(), [](std::uint64_t c) { return c > 1; });
   }
 
   bool route(HostId from, HostId to, std::vector<LinkId>& out) const override {
-    return walk(from, to, way_ == Way::kHashed ? pair_key(seed_, from, to) : to.index(), {}, out);
+    return walk(from, to, way_ == GridWay::kHashed ? pair_key(seed_, from, to) : to.index(), {}, out);
   }
   RouteScope scope() const override {
-    if (!parallel_ || way_ == Way::kDimensionOrder) return RouteScope::kPair;
-    return way_ == Way::kHashed ? RouteScope::kMessage : RouteScope::kLoad;
+    if (!parallel_ || way_ == GridWay::kDimensionOrder) return RouteScope::kPair;
+    return way_ == GridWay::kHashed ? RouteScope::kMessage : RouteScope::kLoad;
   }
   bool route_message(HostId from, HostId to, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     // A message's number alone would not do: of a pattern it goes by the source, as the destination does.
-    return walk(from, to, way_ == Way::kHashed ? message_key(seed_, from, to, message) : to.index(),
+    return walk(from, to, way_ == GridWay::kHashed ? message_key(seed_, from, to, message) : to.index(),
                 scope() == RouteScope::kLoad ? load : LinkLoad(), out);
   }
-  std::string_view name() const override { return text_of(kRoutings, way_); }
+  std::string_view name() const override { return text_of(kGridRoutings, way_); }
 
   // Pairs of routers at each distance: the distances along the dimensions convolved.
   std::optional<HopHistogram> hop_histogram() const override {
@@ -156,7 +152,7 @@ class DimensionOrder final : public Routing {
   }
   Grid g_;
   Tie tie_;
-  Way way_;
+  GridWay way_;
   std::uint64_t seed_;
   bool parallel_ = false;
 };
@@ -215,7 +211,7 @@ Result<Fabric> build_grid(const Params& params, GridPlan plan) {
   if (!g.host_links && g.hosts_per_router != 1)
     return params.error("hosts_per_switch", "with host_links=off a router is one host", "1");
   WEFT_ASSIGN(const Tie tie, params.choice("tie", kTies));
-  WEFT_ASSIGN(const Way routing, params.choice("routing", kRoutings));
+  WEFT_ASSIGN(const GridWay routing, params.choice("routing", kGridRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   WEFT_ASSIGN(const std::uint64_t cables, size_up(params, g));
   std::vector<std::string_view> classes;

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,12 @@ struct GridPlan {
   std::vector<std::uint64_t> class_of;
   std::string_view bw_fallback = kDefaultBandwidth, lat_fallback = kDefaultLatency;
 };
+
+// Which of parallel cables: by the destination's number, by a hash of the message, the least used.
+enum class GridWay : std::uint8_t { kDimensionOrder, kHashed, kAdaptive };
+inline constexpr std::array<Word<GridWay>, 3> kGridRoutings = {{{"dimension-order", GridWay::kDimensionOrder},
+                                                                {"hashed", GridWay::kHashed},
+                                                                {"adaptive", GridWay::kAdaptive}}};
 
 // Of families with rings.
 inline constexpr ParamInfo kTieParam{

@@ -32,7 +32,6 @@ inline constexpr std::array<Word<GroupWay>, 4> kGroupRoutings = {{{"minimal", Gr
                                                                   {"valiant", GroupWay::kValiant},
                                                                   {"ugal-u", GroupWay::kUgal},
                                                                   {"ugal", GroupWay::kUgal}}};
-inline constexpr ParamInfo kGroupRoutingParam{"routing", "minimal", "minimal, valiant, ugal-u"};
 
 // One step between routers, by their numbers in the whole network; `port` of `from`.
 struct RouterHop {

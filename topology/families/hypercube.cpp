@@ -6,10 +6,11 @@
 namespace weft::topology::family_hypercube {
 namespace {
 
-constexpr std::array<ParamInfo, 3> kParams = {{
+constexpr std::array<ParamInfo, 4> kParams = {{
     {"n", "required", "dimensions: 2^n routers"},
     {"cables", "1", "parallel cables between neighbours"},
     {"host_links", "on", "off: host = router, no host cable"},
+    kRoutingParam<kGridRoutings>,
 }};
 
 Result<Fabric> build(const Params& params) {

@@ -22,15 +22,15 @@
 namespace weft::topology::family_hyperx {
 namespace {
 
+enum class Way : std::uint8_t { kDimensionOrder, kValiant, kAdaptive };
+constexpr std::array<Word<Way>, 3> kRoutings = {
+    {{"dimension-order", Way::kDimensionOrder}, {"valiant", Way::kValiant}, {"adaptive", Way::kAdaptive}}};
 constexpr std::array<ParamInfo, 4> kParams = {{
     {"dims", "required", "routers in each dimension, joined by x"},
     {"cables", "1 each", "parallel cables in each dimension"},
     {"hosts_per_switch", "1", "hosts on a router"},
-    {"routing", "dimension-order", "dimension-order, valiant, adaptive"},
+    kRoutingParam<kRoutings>,
 }};
-enum class Way : std::uint8_t { kDimensionOrder, kValiant, kAdaptive };
-constexpr std::array<Word<Way>, 3> kRoutings = {
-    {{"dimension-order", Way::kDimensionOrder}, {"valiant", Way::kValiant}, {"adaptive", Way::kAdaptive}}};
 constexpr std::size_t kMaxDims = 16;
 
 struct Shape {

@@ -20,11 +20,14 @@
 namespace weft::topology::family_jellyfish {
 namespace {
 
+// As kGraphRoutings, with another default.
+constexpr std::array<Word<GraphWay>, 4> kRoutings = {
+    {kGraphRoutings[1], kGraphRoutings[0], kGraphRoutings[2], kGraphRoutings[3]}};
 constexpr std::array<ParamInfo, 4> kParams = {{
     {"n", "required", "switches"},
     {"r", "required", "cables of a switch to others"},
     {"hosts_per_switch", "required", "hosts on a switch"},
-    {"routing", "ecmp", kGraphRoutingWords},
+    kRoutingParam<kRoutings>,
 }};
 
 using Cable = std::pair<std::uint32_t, std::uint32_t>;
@@ -144,10 +147,7 @@ Result<Fabric> build(const Params& params) {
   WEFT_ASSIGN(const std::uint64_t per_switch, params.integer("hosts_per_switch", 1, kTop));
   if (n * r % 2 != 0) return params.error("r", "n r ends of cables cannot be paired", "n r even");
   if (r == 1 && n > 2) return params.error("r", "one cable each joins only pairs of switches", "at least 2");
-  // As kGraphRoutings, with another default.
-  constexpr std::array<Word<GraphWay>, 4> routings = {
-      {kGraphRoutings[1], kGraphRoutings[0], kGraphRoutings[2], kGraphRoutings[3]}};
-  WEFT_ASSIGN(const GraphWay routing, params.choice("routing", routings));
+  WEFT_ASSIGN(const GraphWay routing, params.choice("routing", kRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
   const std::uint64_t hosts = saturating_mul(n, per_switch), cables = hosts + n * r / 2;
   WEFT_TRY(params.placed(check_size(hosts + n, cables)));

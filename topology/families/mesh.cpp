@@ -6,10 +6,11 @@
 namespace weft::topology::family_mesh {
 namespace {
 
-constexpr std::array<ParamInfo, 3> kParams = {{
+constexpr std::array<ParamInfo, 4> kParams = {{
     {"dims", "required", "lengths joined by x, like 4x4x2"},
     {"cables", "1 each", "parallel cables between neighbours of each dimension"},
     {"host_links", "on", "off: host = router, no host cable"},
+    kRoutingParam<kGridRoutings>,
 }};
 
 Result<Fabric> build(const Params& params) {

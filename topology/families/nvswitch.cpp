@@ -12,9 +12,11 @@ namespace weft::topology::family_nvswitch {
 namespace {
 
 constexpr std::string_view kLatency = "200ns";
-constexpr std::array<ParamInfo, 4> kParams = {{
+constexpr std::array<Word<GraphWay>, 1> kRoutings = {kGraphRoutings[0]};
+constexpr std::array<ParamInfo, 5> kParams = {{
     {"n", "8", "GPUs"},
     {"gen", "3", "NVLink generation: 2, 3 or 4"},
+    kRoutingParam<kRoutings>,
     {"bw", "150, 300 or 450 GB/s by gen", "of a GPU and direction"},
     {"lat", kLatency, "GPU to hub (assumed)"},
 }};
@@ -25,8 +27,7 @@ Result<Fabric> build(const Params& params) {
   if (per_switch != n)
     return params.error("hosts_per_switch", "all GPUs are on one switch", fmt::format("{}", n));
   WEFT_ASSIGN(const std::uint64_t gen, params.integer_or("gen", 2, 4, 3));
-  constexpr std::array<Word<GraphWay>, 1> routings = {kGraphRoutings[0]};
-  WEFT_ASSIGN(const GraphWay routing, params.choice("routing", routings));
+  WEFT_ASSIGN(const GraphWay routing, params.choice("routing", kRoutings));
   constexpr std::array<std::string_view, 1> classes = {"nvlink"};
   constexpr std::array<std::string_view, 3> bandwidth = {"150GB/s", "300GB/s", "450GB/s"};
   WEFT_ASSIGN(const std::vector<LinkValues> values,

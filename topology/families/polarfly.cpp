@@ -22,7 +22,7 @@ namespace {
 constexpr std::array<ParamInfo, 3> kParams = {{
     {"q", "required", "size of the field: a prime power"},
     {"hosts_per_switch", "half of the router's degree, rounded up", "hosts on a router"},
-    {"routing", "shortest", kGraphRoutingWords},
+    kRoutingParam<kGraphRoutings>,
 }};
 constexpr std::int64_t kMaxField = 512;
 

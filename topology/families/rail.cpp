@@ -22,7 +22,12 @@ namespace {
 // HDR on the rails, A100's NVLink3 (600 GB/s in both directions) inside a node.
 constexpr std::string_view kBandwidth = "25GB/sx25GB/sx300GB/s";
 constexpr std::string_view kLatency = "500nsx500nsx200ns";
-constexpr std::array<ParamInfo, 9> kParams = {{
+enum class Way : std::uint8_t { kDModK, kHashed, kRandom, kAdaptive };
+constexpr std::array<Word<Way>, 4> kRoutings = {{{"d-mod-k", Way::kDModK},
+                                                 {"hashed", Way::kHashed},
+                                                 {"random", Way::kRandom},
+                                                 {"adaptive", Way::kAdaptive}}};
+constexpr std::array<ParamInfo, 10> kParams = {{
     {"rails", "8", "GPUs of a node, leaves of a pod"},
     {"nodes", "required", "nodes of a pod: hosts on a leaf"},
     {"pods", "1", "pods"},
@@ -30,14 +35,10 @@ constexpr std::array<ParamInfo, 9> kParams = {{
     {"cables", "1", "parallel cables from a leaf to a spine"},
     {"nvlink", "on", "off: no NVSwitch in the nodes"},
     {"pxn", "off", "on: change rails inside the node"},
+    kRoutingParam<kRoutings>,
     {"bw", kBandwidth, "host, up1, nvlink (assumed)"},
     {"lat", kLatency, "host, up1, nvlink (assumed)"},
 }};
-enum class Way : std::uint8_t { kDModK, kHashed, kRandom, kAdaptive };
-constexpr std::array<Word<Way>, 4> kRoutings = {{{"d-mod-k", Way::kDModK},
-                                                 {"hashed", Way::kHashed},
-                                                 {"random", Way::kRandom},
-                                                 {"adaptive", Way::kAdaptive}}};
 
 struct Shape {
   std::uint64_t rails = 8, nodes = 1, pods = 1, spines = 1, cables = 1;

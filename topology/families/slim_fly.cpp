@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<ParamInfo, 3> kParams = {{
     {"q", "required", "size of the field: a prime power of the form 4w - 1, 4w or 4w + 1"},
     {"hosts_per_switch", "half of the router's degree, rounded up", "hosts on a router"},
-    {"routing", "shortest", kGraphRoutingWords},
+    kRoutingParam<kGraphRoutings>,
 }};
 constexpr std::uint64_t kMaxField = 512;
 

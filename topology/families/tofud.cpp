@@ -11,10 +11,11 @@ namespace {
 
 constexpr std::string_view kBandwidth = "40.8GB/sx6.8GB/s";
 constexpr std::string_view kLatency = "195nsx100ns";
-constexpr std::array<ParamInfo, 5> kParams = {{
+constexpr std::array<ParamInfo, 6> kParams = {{
     {"dims", "required", "X x Y x Z, like 24x23x24; A x B x C = 2x3x2 are implied, six values set all"},
     {"wrap", "on", "off: X, Y, Z are lines"},
     kTieParam,
+    kRoutingParam<kGridRoutings>,
     {"bw", kBandwidth, "host, torus"},
     {"lat", kLatency, "host, torus"},
 }};

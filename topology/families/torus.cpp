@@ -5,11 +5,12 @@
 namespace weft::topology::family_torus {
 namespace {
 
-constexpr std::array<ParamInfo, 4> kParams = {{
+constexpr std::array<ParamInfo, 5> kParams = {{
     {"dims", "required", "ring lengths joined by x, like 4x4x2"},
     {"cables", "1 each", "parallel cables between neighbours of each dimension"},
     {"host_links", "on", "off: host = router, no host cable"},
     kTieParam,
+    kRoutingParam<kGridRoutings>,
 }};
 
 Result<Fabric> build(const Params& params) {

@@ -24,21 +24,21 @@
 namespace weft::topology::family_xgft {
 namespace {
 
-constexpr std::array<ParamInfo, 7> kParams = {{
-    {"h", "length of m", "levels of switches"},
-    {"k", "none", "with n in place of m and w: a k-ary n-tree"},
-    {"n", "none", "levels of the k-ary n-tree"},
-    {"routing", "d-mod-k", "d-mod-k, s-mod-k, hashed, random, adaptive"},
-    {"m", "required", "children of a node of each level, level 1 first, joined by x"},
-    {"w", "required", "parents of a node below each level"},
-    {"p", "1 each", "parallel cables to each parent"},
-}};
 enum class Way : std::uint8_t { kDModK, kSModK, kHashed, kRandom, kAdaptive };
 constexpr std::array<Word<Way>, 5> kRoutings = {{{"d-mod-k", Way::kDModK},
                                                  {"s-mod-k", Way::kSModK},
                                                  {"hashed", Way::kHashed},
                                                  {"random", Way::kRandom},
                                                  {"adaptive", Way::kAdaptive}}};
+constexpr std::array<ParamInfo, 7> kParams = {{
+    {"h", "length of m", "levels of switches"},
+    {"k", "none", "with n in place of m and w: a k-ary n-tree"},
+    {"n", "none", "levels of the k-ary n-tree"},
+    kRoutingParam<kRoutings>,
+    {"m", "required", "children of a node of each level, level 1 first, joined by x"},
+    {"w", "required", "parents of a node below each level"},
+    {"p", "1 each", "parallel cables to each parent"},
+}};
 constexpr std::size_t kMaxLevels = 16;
 
 struct Shape {

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::array<ParamInfo, 3> kGraphParams = {{
     {"path", "required", "GraphML or DOT file"},
-    {"routing", "shortest", kGraphRoutingWords},
+    kRoutingParam<kGraphRoutings>,
     {"hosts_per_switch", "0", "hosts on every router of a file that has no hosts"},
 }};
 

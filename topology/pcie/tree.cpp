@@ -11,6 +11,7 @@
 namespace weft::topology {
 namespace {
 
+constexpr std::array<std::string_view, 1> kTreeRoutings = {kPcieRouting};
 constexpr std::array<ParamInfo, 23> kParams = {{
     {"sockets", "1", "root complexes; several are joined by an inter-socket link"},
     {"switches", "2", "switches on the root ports of a socket; 0: cards sit on the root ports"},
@@ -34,7 +35,7 @@ constexpr std::array<ParamInfo, 23> kParams = {{
     {"mem", "off", "on: the host memory of each socket is an endpoint"},
     {"mem_bw", "64GB/s", "bandwidth of a socket's memory, each direction"},
     {"mem_both_bw", "no limit", "bandwidth of reads and writes of a socket's memory together"},
-    {"routing", "up-down", "the only one that a tree has"},
+    kRoutingParam<kTreeRoutings>,
 }};
 
 constexpr std::int64_t kMaxTreeSockets = 64, kMaxChildren = 256;
@@ -424,8 +425,7 @@ Result<PcieTreeShape> tree_of_keys(const Params& p, std::uint64_t default_nics, 
 std::span<const ParamInfo> pcie_params() { return kParams; }
 
 Result<PcieTreeShape> read_pcie_tree(const Params& p, std::uint64_t default_nics) {
-  constexpr std::array<std::string_view, 1> kRoutings = {kPcieRouting};
-  WEFT_ASSIGN([[maybe_unused]] const std::string routing, p.choice("routing", kRoutings));
+  WEFT_ASSIGN([[maybe_unused]] const std::string routing, p.choice("routing", kTreeRoutings));
   PcieTreeShape s;
   s.tau = 21.0 / 121;
   if (const Params::Entry* e = p.find("tau")) {

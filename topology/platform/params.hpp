@@ -27,6 +27,10 @@ struct ParamInfo {
   std::string_view help;
 };
 
+// The key `routing` of a family, whose words are `kWords`; the first is the default (Params::choice).
+template <const auto& kWords>
+inline constexpr ParamInfo kRoutingParam{"routing", text_of(kWords.front()), kTexts<kWords>};
+
 // Keys that every family takes: bw, lat, speed, hosts_per_switch, ranks_per_host, routing, seed, node, switch_lat,
 // nic_bw, fail.
 [[nodiscard]] std::span<const ParamInfo> common_params();

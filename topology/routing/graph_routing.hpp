@@ -30,7 +30,6 @@ inline constexpr std::array<Word<GraphWay>, 4> kGraphRoutings = {{{"shortest", G
                                                                   {"ecmp", GraphWay::kEcmp},
                                                                   {"random", GraphWay::kRandom},
                                                                   {"adaptive", GraphWay::kAdaptive}}};
-inline constexpr std::string_view kGraphRoutingWords = "shortest, ecmp, random, adaptive";
 
 class GraphRouting final : public Routing {
  public:
