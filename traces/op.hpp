@@ -57,7 +57,7 @@ inline constexpr std::uint32_t kNoList = 0xffffffffu;
   X(bsend_init, "bsend_init", "")                                                                           \
   X(rsend_init, "rsend_init", "")                                                                           \
   X(recv_init, "recv_init", "")                                                                             \
-  X(start, "start", "request = slot")                                                                       \
+  X(start, "start", "request = slot; list as recv, of a receive, if recorded")                              \
   X(startall, "startall", "list = requests")                                                                \
   X(request_free, "request_free", "request = slot")                                                         \
   X(cancel, "cancel", "request = slot")                                                                     \

@@ -175,6 +175,7 @@ const char* list_fault(const Op& op, List l, const OpLimits& limits) {
       return l[0] < static_cast<std::int64_t>(kKernelCount) ? nullptr : "unknown kernel";
     case OpKind::recv:
     case OpKind::irecv:
+    case OpKind::start:
     case OpKind::probe:
     case OpKind::mprobe:
       return matched_fault(l, limits);

@@ -10,6 +10,8 @@ std::optional<std::size_t> match_place(const Op& op, std::size_t size) {
   switch (op.kind) {
     case OpKind::recv:
     case OpKind::irecv:
+    case OpKind::recv_init:
+    case OpKind::start:
     case OpKind::probe:
     case OpKind::mprobe:
       if (size == 3) return 0;
@@ -111,7 +113,8 @@ void RecordedMatches::ask(RankId rank, OpBlock& block) {
           op.peer = it->second.source;
           op.tag = it->second.tag;
           op.flags |= kNarrowed;
-          questions_.push_back({i, slot, std::nullopt});
+          narrow(op, asked_or_got(op, block.list(op)), std::nullopt);
+          if (is_open({op.peer, op.tag})) questions_.push_back({i, slot, std::nullopt});
         }
         break;
       case OpKind::startall:
@@ -159,7 +162,8 @@ Result<bool> RecordedMatches::next_block(RankId rank, OpBlock& out) {
   WEFT_ASSIGN(const bool more, read(rank, out));
   if (!more) return false;
   for (Op& op : out.ops) {
-    if (op.extra == kNoList || (op.peer != kAnySource && op.tag != kAnyTag)) continue;
+    if (op.extra == kNoList || op.kind == OpKind::start || (op.peer != kAnySource && op.tag != kAnyTag))
+      continue;
     narrow(op, asked_or_got(op, out.list(op)), std::nullopt);
   }
   ask(rank, out);

@@ -4,7 +4,7 @@
 //
 // What a receive got stands in its own list, or in the wait or test that completes it and no other. That is looked up ahead, at
 // most kMostAhead blocks beyond the one that is read, and only by ranks that have such receives, or cancels. What a persistent
-// receive got is another message at each start, so it is the start that asks for it (kNarrowed).
+// receive got is another message at each start, so it is the start that has the list, and asks for it (kNarrowed).
 //
 // Memory: the blocks ahead, and persistent receives with wildcards. O(1) an operation; where a block has something to look up,
 // O(operations and lists of it and of the blocks ahead).
@@ -20,7 +20,8 @@
 
 namespace weft::traces {
 
-// Where source, tag and bytes of what `op` took begin in its list of `size` values; none: the list does not say.
+// Where source, tag and bytes of what `op` took begin in its list of `size` values; none: the list does not say. The list of a
+// persistent receive is that of its start, which does not say what the receive asks for.
 [[nodiscard]] std::optional<std::size_t> match_place(const Op& op, std::size_t size);
 
 // What a receive or probe asks for, and, where its list says what it got, that in the place of wildcards.

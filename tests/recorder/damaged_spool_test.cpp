@@ -20,6 +20,7 @@ using ::testing::AllOf;
 using testing::FakeSpool;
 using ::testing::HasSubstr;
 using testing::message;
+using testing::of_slot;
 using traces::OpKind;
 
 class Merging {
@@ -62,11 +63,6 @@ class Merging {
     return counts;
   }
 };
-
-SpoolRecord of_slot(SpoolRecord r, std::uint32_t slot) {
-  r.request = slot;
-  return r;
-}
 
 // One rank of two that uses every kind of list.
 FakeSpool busy(int rank) {

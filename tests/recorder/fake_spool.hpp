@@ -80,6 +80,11 @@ inline SpoolRecord message(std::int32_t peer, std::int32_t tag, std::int64_t byt
   return r;
 }
 
+inline SpoolRecord of_slot(SpoolRecord r, std::uint32_t slot) {
+  r.request = slot;
+  return r;
+}
+
 inline SpoolRecord hit(std::int32_t peer, std::int32_t tag, std::uint32_t comm = 0) {
   SpoolRecord r = message(peer, tag, 1, 0, comm);
   r.flags = traces::kHit;

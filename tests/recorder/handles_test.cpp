@@ -115,7 +115,7 @@ TEST_P(RecordedHandles, AReceiveFromNobodyMatchesNobody) {
   const Recorded r = record_case(folder, "nobody");
   EXPECT_THAT(inside(r.lines[0]),
               ElementsAre("irecv null 8 1 world [-2 -1 0]", "wait null 0 - world", "recv_init null 8 2 world",
-                          "start - 0 - world", "wait null 0 - world", "request_free - 0 - world",
+                          "start - 0 - world [-2 -1 0]", "wait null 0 - world", "request_free - 0 - world",
                           "mprobe null 0 3 world [-2 -1 0]", "irecv null 0 - world [-2 -1 0]",
                           "wait null 0 - world", "barrier - 0 - world"));
 }

@@ -75,7 +75,7 @@ TEST_P(RecordMishaps, AStartThatFailsLeavesTheRequestAsItWas) {
     ASSERT_EQ(r.lines.size(), 2u);
     EXPECT_THAT(
         inside(r.lines[0]),
-        ElementsAre("recv_init 1 10 0 world", "send_init 1 7 0 world", "start - 0 - world",
+        ElementsAre("recv_init 1 10 0 world", "send_init 1 7 0 world", "start - 0 - world [1 0 7]",
                     "start - 0 - world", "waitall - 0 - world [0 1]", "startall - 0 - world [0 1]",
                     "waitall - 0 - world [0 1]", "request_free - 0 - world", "request_free - 0 - world"))
         << mode;

@@ -15,6 +15,7 @@ namespace fs = std::filesystem;
 using testing::FakeSpool;
 using testing::hit;
 using testing::message;
+using testing::of_slot;
 
 RankProgram translated(const FakeSpool& spool, std::size_t comms = 1,
                        std::optional<Error>* damage_out = nullptr) {
@@ -81,6 +82,95 @@ TEST(Spool, AWaitallIsOfWhatItCompletedUnlessItNeverReturned) {
   EXPECT_EQ(asked(true), (std::vector<std::int64_t>{0, 1}));
 }
 
+std::vector<std::int64_t> list_of(const RankProgram& p, std::size_t op) {
+  const auto list = p.list(p.ops[op]);
+  return {list.begin(), list.end()};
+}
+
+// Whatever completes it. Slots: 0 a receive from any source, 1 a send, 2 a receive that says all of it.
+TEST(Spool, TheStartOfAPersistentReceiveSaysWhatItTook) {
+  using enum traces::OpKind;
+  using List = std::vector<std::int64_t>;
+  const SpoolRecord none = message(traces::kAnySource, traces::kAnyTag, 0);
+  FakeSpool spool;
+  spool.add(recv_init, of_slot(message(traces::kAnySource, traces::kAnyTag, 8), 0));
+  spool.add(send_init, of_slot(message(1, 5, 8), 1));
+  spool.add(recv_init, of_slot(message(1, 5, 8), 2));
+  for (std::uint32_t slot = 0; slot < 3; ++slot) spool.add(start, of_slot(none, slot));
+  const List all{3, 0, 1, 2, 3, 0, 3, 7, 8, 1, kNoMatch, 0, 0, 2, 1, 5, 8};
+  spool.add(waitall, none, all);
+  spool.add(start, of_slot(none, 0));
+  spool.add(waitsome, none, {1, 0, 1, 0, 2, 9, 4});
+  spool.add(start, of_slot(none, 2));
+  spool.add(testall, none, {1, 2, 1, 2, 1, 5, 4});  // fewer bytes than it takes
+  spool.add(startall, none, {1, 0, 2});
+  spool.add(waitall, none, all);
+  spool.add(startall, none, {2, 0, 1});
+  spool.add(waitall, none, all);
+  spool.add(startall, none, {1, 2});
+  const RankProgram p = translated(spool);
+  const std::vector<std::pair<traces::OpKind, List>> expected{{recv_init, {}},
+                                                              {send_init, {}},
+                                                              {recv_init, {}},
+                                                              {start, {3, 7, 8}},
+                                                              {start, {}},
+                                                              {start, {}},
+                                                              {waitall, {0, 1, 2}},
+                                                              {start, {2, 9, 4}},
+                                                              {waitsome, {1, 0, 0}},
+                                                              {start, {1, 5, 4}},
+                                                              {testall, {2}},
+                                                              // The receives come first, in their order.
+                                                              {start, {3, 7, 8}},
+                                                              {startall, {2, 1}},
+                                                              {waitall, {0, 1, 2}},
+                                                              {startall, {2}},
+                                                              {start, {3, 7, 8}},
+                                                              {startall, {1}},
+                                                              {waitall, {0, 1, 2}},
+                                                              {startall, {1, 2}}};
+  ASSERT_EQ(p.ops.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(p.ops[i].kind, expected[i].first) << i;
+    EXPECT_EQ(list_of(p, i), expected[i].second) << i;
+  }
+}
+
+// A persistent receive that was cancelled has no start, alone or among others.
+TEST(Spool, AStartOfACancelledReceiveGoes) {
+  using enum traces::OpKind;
+  const SpoolRecord none = message(traces::kAnySource, traces::kAnyTag, 0);
+  FakeSpool spool;
+  spool.add(recv_init, of_slot(message(traces::kAnySource, traces::kAnyTag, 8), 0));
+  spool.add(send_init, of_slot(message(1, 5, 8), 1));
+  spool.add(startall, none, {0, 1});
+  spool.add(cancel, of_slot(none, 0));
+  spool.add(waitall, none, {2, 0, 1, 2, 0, kCancelled, 0, 0, 1, kNoMatch, 0, 0});
+  const RankProgram p = translated(spool);
+  ASSERT_EQ(p.ops.size(), 4u);
+  EXPECT_EQ(p.ops[2].kind, startall);
+  EXPECT_EQ(list_of(p, 2), std::vector<std::int64_t>{1});
+  EXPECT_EQ(p.ops[3].kind, waitall);
+  EXPECT_EQ(list_of(p, 3), std::vector<std::int64_t>{1});
+}
+
+// A list of a trace has an end, a Startall has none.
+TEST(Spool, AStartallOfMoreThanAListHoldsIsSeveral) {
+  const std::int64_t slots = static_cast<std::int64_t>(traces::kMaxListValues) + 2;
+  FakeSpool spool;
+  spool.add(traces::OpKind::recv_init, of_slot(message(1, 5, 8), static_cast<std::uint32_t>(slots - 1)));
+  std::vector<std::int64_t> list;
+  for (std::int64_t s = 0; s < slots; ++s) list.push_back(s);
+  spool.add(traces::OpKind::startall, message(0, 0, 0), list);
+  const RankProgram p = translated(spool);
+  ASSERT_EQ(p.ops.size(), 3u);
+  EXPECT_EQ(p.ops[1].kind, traces::OpKind::startall);
+  EXPECT_EQ(p.ops[2].kind, traces::OpKind::startall);
+  ASSERT_EQ(p.list(p.ops[1]).size(), traces::kMaxListValues);
+  EXPECT_EQ(p.list(p.ops[1])[0], slots - 1) << "receives come first";
+  EXPECT_EQ(list_of(p, 2), (std::vector<std::int64_t>{slots - 3, slots - 2}));
+}
+
 // A list of a trace has an end, a Waitall has none.
 TEST(Spool, AWaitallOfMoreThanAListHoldsIsWaitedForInParts) {
   const std::int64_t slots = static_cast<std::int64_t>(traces::kMaxListValues) + 2;
@@ -121,15 +211,11 @@ TEST(Spool, ShortGapsAreCarriedToTheNextComputation) {
 
 TEST(Spool, CancelledReceiveGoesWithEverythingThatNamesIt) {
   FakeSpool spool;
-  const auto slot = [](SpoolRecord r, std::uint32_t request) {
-    r.request = request;
-    return r;
-  };
   const SpoolRecord none = message(traces::kAnySource, traces::kAnyTag, 0);
-  spool.add(traces::OpKind::irecv, slot(message(traces::kAnySource, traces::kAnyTag, 8), 3));
-  spool.add(traces::OpKind::irecv, slot(message(1, 5, 8), 4));
+  spool.add(traces::OpKind::irecv, of_slot(message(traces::kAnySource, traces::kAnyTag, 8), 3));
+  spool.add(traces::OpKind::irecv, of_slot(message(1, 5, 8), 4));
   spool.add(traces::OpKind::waitany, none, {2, 3, 4, 1, 4, 1, 5, 8});
-  spool.add(traces::OpKind::cancel, slot(none, 3));
+  spool.add(traces::OpKind::cancel, of_slot(none, 3));
   spool.add(traces::OpKind::wait, none, {1, 3, 1, 3, kCancelled, 0, 0});
   spool.add(traces::OpKind::barrier, none);
   const RankProgram p = translated(spool);

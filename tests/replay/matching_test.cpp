@@ -385,6 +385,37 @@ TEST(RecordedMatches, WhatTheWaitSaysIsWhatTheReceiveAsksFor) {
       }
 }
 
+// It is another message each time. The second receive takes one tag only, and its start says that the message was shorter.
+TEST(RecordedMatches, TheStartOfAPersistentReceiveSaysWhatItTakes) {
+  MemoryTrace t(3);
+  t.add(0, op(OpKind::recv_init, kAnySource, kAnyTag, 1000, 0));
+  t.add(0, op(OpKind::recv_init, 2, 3, 1000, 1));
+  for (const std::int32_t from : {1, 2}) {  // rank 1 comes late
+    t.add(0, op(OpKind::start, kAnySource, kAnyTag, 0, 0), {from, from + 10, 1000});
+    t.add(0, op(OpKind::start, kAnySource, kAnyTag, 0, 1), {2, 3, 500});
+    t.add(0, op(OpKind::waitall), {0, 1});
+    t.p2p(0, OpKind::recv, from, 2, 10);
+  }
+  t.flops(1, 1e9);
+  for (const std::int32_t r : {1, 2}) {
+    t.p2p(static_cast<std::uint32_t>(r), OpKind::issend, 0, r + 10, 1000, CommId(0), 0);
+    if (r == 2) {
+      t.p2p(2, OpKind::send, 0, 3, 500);
+      t.p2p(2, OpKind::send, 0, 3, 500);
+    }
+    t.wait(static_cast<std::uint32_t>(r), 0);
+    t.p2p(static_cast<std::uint32_t>(r), OpKind::ssend, 0, 2, 10);
+  }
+  EXPECT_FALSE(try_run(t, RawMode::kEager)->finished) << "rank 2 is first here";
+  ReplayOptions o;
+  o.recorded_matches = true;
+  const auto recorded = try_run(t, RawMode::kEager, o);
+  ASSERT_TRUE(recorded);
+  EXPECT_TRUE(recorded->finished);
+  EXPECT_TRUE(recorded->warnings.empty()) << recorded->warnings.front();
+  EXPECT_GT(recorded->makespan.count(), 100'000 * kUs);
+}
+
 TEST(RecordedMatches, ACancelThatCameTooLateTakesNothingBack) {
   for (const bool far : {false, true}) {
     MemoryTrace t(2);

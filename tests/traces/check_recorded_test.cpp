@@ -42,6 +42,26 @@ TEST(CheckRecorded, AMatchThatWasNotAskedForIsToldAndNotBelieved) {
   }
 }
 
+// Of a persistent receive the start tells it.
+TEST(CheckRecorded, AStartSaysWhatItsReceiveTook) {
+  const TempDir dir;
+  const auto findings = [&](std::int32_t source, L got) {
+    Program p(dir, 3);
+    p.add(0, send(2, 5, 8)).add(1, send(2, 5, 8));
+    p.add(2, with_request(recv(source, kAnyTag, 8), OpKind::recv_init, 0));
+    p.add(2, {.kind = OpKind::start, .peer = kAnySource, .request = 0}, std::move(got));
+    p.add(2, {.kind = OpKind::waitall}, L{0}).add(2, recv(0, 5, 8));
+    if (source >= 0) p.add(2, recv(1, 5, 8));
+    return p.findings();
+  };
+  EXPECT_EQ(findings(kAnySource, {1, 5, 8}), "") << "the other one is that of rank 0";
+  EXPECT_NE(findings(kAnySource, {0, 5, 8}), "");
+  Program wrong(dir, 2);
+  wrong.add(0, send(1, 5, 8)).add(1, with_request(recv(0, 5, 8), OpKind::recv_init, 0));
+  wrong.add(1, {.kind = OpKind::start, .peer = kAnySource, .request = 0}, L{0, 7, 8}).add(1, wait(0));
+  EXPECT_EQ(wrong.findings(), "E 1.1 : rank 1 start: what it got in the recording is not what it asks for\n");
+}
+
 Op cancel(std::uint32_t slot) { return {.kind = OpKind::cancel, .request = slot}; }
 // Operations enough that what follows stands in a later block.
 void far_on(Program& p, std::uint32_t rank) {

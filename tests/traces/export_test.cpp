@@ -296,6 +296,13 @@ TEST(Export, TextShowsWhatWildcardsTook) {
   };
   for (const OpKind kind : {OpKind::irecv, OpKind::recv, OpKind::probe})
     for (const bool known : {true, false}) any(kind, known);
+  b.ops.push_back(
+      {.kind = OpKind::recv_init, .peer = kAnySource, .tag = kAnyTag, .amount = 64, .request = 3});
+  for (const bool known : {true, false}) {
+    b.ops.push_back({.kind = OpKind::start, .request = 3});
+    if (known) b.ops.back().extra = b.add_list(took);
+    b.ops.push_back({.kind = OpKind::waitall, .extra = b.add_list(std::vector<std::int64_t>{3})});
+  }
   w->append(b);
   ASSERT_TRUE(w->finish());
   auto t = open_trace({dir.path("t.weft")});
@@ -304,7 +311,8 @@ TEST(Export, TextShowsWhatWildcardsTook) {
   EXPECT_EQ(slurp(dir.path("t.txt")),
             "0 irecv 0 64 7 world\n0 irecv any 64 any world\n"
             "0 recv 0 24 7 world\n0 recv any 64 any world\n"
-            "0 probe 0 24 7 world\n0 probe any 0 any world\n");
+            "0 probe 0 24 7 world\n0 probe any 0 any world\n0 recv_init any 64 any world\n"
+            "0 start 0 64 7 world\n0 waitall - - - -\n0 start any 64 any world\n0 waitall - - - -\n");
 }
 
 TEST(Export, TextOfHplHoldsTheMessagesThatAnotherRecorderSaw) {

@@ -70,6 +70,22 @@ TEST(OpRules, WhatCompletesIsAmongWhatWasAskedFor) {
   }
 }
 
+TEST(OpRules, WhatMatchedIsASourceATagAndBytes) {
+  const std::vector<Communicator> comms = {{"world", {0, 1}}};
+  const OpLimits limits{2, &comms, 0};
+  for (const OpKind kind : {OpKind::recv, OpKind::irecv, OpKind::start, OpKind::probe, OpKind::mprobe}) {
+    const Op op{.kind = kind, .extra = 0};
+    const auto sound = [&](const std::vector<std::int64_t>& list) {
+      return list_fault(op, list, limits) == nullptr;
+    };
+    EXPECT_TRUE(sound({1, 5, 8}));
+    EXPECT_TRUE(sound({kProcNull, kAnyTag, 0}));
+    EXPECT_FALSE(sound({2, 5, 8})) << op_name(kind);
+    EXPECT_FALSE(sound({1, 5, -8})) << op_name(kind);
+    EXPECT_FALSE(sound({1, 5})) << op_name(kind);
+  }
+}
+
 TEST(OpRules, HalvesOfASendrecvStandOneAfterTheOther) {
   const std::vector<Communicator> comms = {{"world", {0, 1}}};
   const OpLimits limits{2, &comms, 0};

@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t kQuantum = 256;       // operations a rank runs before the next one does
 constexpr std::size_t kBacklog = 4096;      // unreceived messages of a sender before others go first
 constexpr std::uint64_t kReport = 1 << 12;  // operations between two reports of progress
+constexpr const char* kNotAskedFor = "what it got in the recording is not what it asks for";
 
 }  // namespace
 
@@ -126,17 +127,18 @@ void Doctor::post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::
 }
 
 void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
-  const auto start = [&](std::uint32_t slot) {
+  const auto start = [&](std::uint32_t slot, std::span<const std::int64_t> got) {
     const auto it = me.requests.find(slot);
     if (it == me.requests.end() || !it->second.persistent)
       return error(r, me.index(), op, fmt::format("request {} is not a persistent request", slot));
     if (it->second.active)
       return error(r, me.index(), op, fmt::format("request {} is started already", slot));
-    activate(r, me, it->second, slot, me.index(), {});
+    if (contradicts_itself(it->second.op, got)) error(r, me.index(), op, kNotAskedFor);
+    activate(r, me, it->second, slot, me.index(), got);
   };
-  if (op.kind == OpKind::start) return start(op.request);
+  if (op.kind == OpKind::start) return start(op.request, list);
   if (op.kind == OpKind::startall) {
-    for (const std::int64_t s : list) start(static_cast<std::uint32_t>(s));
+    for (const std::int64_t s : list) start(static_cast<std::uint32_t>(s), {});
     return;
   }
   const auto it = me.requests.find(op.request);
@@ -232,8 +234,8 @@ bool Doctor::collective(std::uint32_t r, Rank& me, const Op& op, std::span<const
 
 bool Doctor::step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
   const OpKind k = op.kind;
-  if (!me.issued && contradicts_itself(op, list))
-    error(r, me.index(), op, "what it got in the recording is not what it asks for");
+  if (!me.issued && k != OpKind::start && contradicts_itself(op, list))
+    error(r, me.index(), op, kNotAskedFor);
   if (op.comm.index() != 0 && !me.issued && k >= OpKind::send && k <= OpKind::comm_free &&
       (is_send(k) || k == OpKind::recv || makes_request(k)) &&
       !member(r, op, static_cast<std::int32_t>(r), "rank", me.index()))

@@ -409,6 +409,20 @@ TEST(Otf2Export, PersistentRequestsAreWhatTheyStart) {
   EXPECT_THAT(back->header().notes, ::testing::Contains(HasSubstr("4 starts of persistent requests")));
 }
 
+TEST(Otf2Export, APersistentReceiveTookWhatItsStartSays) {
+  MemoryTrace t(2);
+  t.add(0, {.kind = OpKind::send, .peer = 1, .tag = 4, .amount = 9});
+  t.add(1, {.kind = OpKind::recv_init, .peer = kAnySource, .tag = kAnyTag, .amount = 20, .request = 0});
+  t.add(1, {.kind = OpKind::start, .request = 0}, {0, 4, 9});
+  t.add(1, {.kind = OpKind::waitall}, {0});
+  const TempDir dir;
+  ASSERT_TRUE(export_trace(t, "otf2", dir.path("out")));
+  const auto back = opened(dir.path("out"));
+  ASSERT_TRUE(back);
+  EXPECT_THAT(shown_program(*back, 1),
+              ElementsAre("irecv tag=4 amount=9 request=0", "waitall peer=-1 tag=-1 list=[0]"));
+}
+
 // More than a chunk of events, all at the time at which the trace begins.
 TEST(Otf2Export, ManyEventsAtTheBeginningComeBack) {
   constexpr std::uint32_t kMessages = 50'000;

@@ -86,7 +86,7 @@ void TextWriter::write(const Op& op, std::span<const std::int64_t> list) {
   } else if (op.kind == OpKind::start) {
     const RequestBook::Entry* e = requests_.find(op.request);
     if (e != nullptr)
-      message(name, e->op.peer, e->op.amount, e->op.tag, e->op.comm);
+      message(name, got ? peer : e->op.peer, e->op.amount, got ? tag : e->op.tag, e->op.comm);
     else
       line(name, "-", "-", "-", "-");
   } else if (op.kind == OpKind::wait || op.kind == OpKind::test) {

@@ -134,6 +134,10 @@ class Translator {
     op.amount = r.amount;
     op.request = r.request == kNoSlot ? traces::kNoRequest : r.request;
     if (traces::is_completion(op.kind)) return completion(op, record.list, (r.flags & kOpen) != 0);
+    if (op.kind == OpKind::startall && !record.list.empty()) {
+      start_all(op, record.list);
+      return nullptr;
+    }
     switch (op.kind) {
       case OpKind::recv:
       case OpKind::probe:
@@ -163,7 +167,7 @@ class Translator {
     if (overlaps || elsewhere) split(op, r.thread);
     if (traces::is_send(op.kind) && op.peer == traces::kProcNull && op.tag < 0)
       op.tag = 0;  // any tag will do
-    if (op.request != traces::kNoRequest || op.kind == OpKind::startall) started(op, record.list);
+    if (op.request != traces::kNoRequest) started(op);
     if (op.kind == OpKind::cancel) cancels_[op.request] = out_.ops.size();
     push(op);
     return elsewhere && !overlaps ? left(r.thread) : nullptr;
@@ -187,7 +191,8 @@ class Translator {
   }
 
   struct Posted {
-    std::size_t op = 0;
+    std::size_t made = 0;  // the operation that made the request, and says what it asks for
+    std::size_t op = 0;    // the one that posted it, of a persistent request its last start
     CommId comm{0};
     bool receive = false;
   };
@@ -207,26 +212,80 @@ class Translator {
     op.extra = add_list(std::span(values.begin(), values.size()));
   }
 
-  void started(const Op& op, std::span<const std::int64_t> list) {
-    if (op.kind == OpKind::startall) {
-      for (const std::int64_t slot : list)
-        if (std::in_range<std::uint32_t>(slot))
-          posted_[static_cast<std::uint32_t>(slot)].op = out_.ops.size();
-      return;
-    }
-    if (op.kind == OpKind::start) posted_[op.request].op = out_.ops.size();
-    if (op.kind == OpKind::start || op.kind == OpKind::cancel || op.kind == OpKind::request_free) return;
-    posted_[op.request] = {out_.ops.size(), op.comm,
-                           op.kind == OpKind::irecv || op.kind == OpKind::recv_init};
+  void started(const Op& op) {
+    if (op.kind == OpKind::cancel || op.kind == OpKind::request_free) return;
+    const std::size_t here = out_.ops.size();
+    if (op.kind == OpKind::start)
+      posted_[op.request].op = here;
+    else
+      posted_[op.request] = {here, here, op.comm, traces::is_receive_request(op.kind)};
   }
 
-  // What a receive matched goes to the irecv when the irecv does not tell: wildcards, and shorter messages.
+  [[nodiscard]] const Posted* find_posted(std::int64_t slot) const {
+    if (!std::in_range<std::uint32_t>(slot)) return nullptr;
+    const auto it = posted_.find(static_cast<std::uint32_t>(slot));
+    return it == posted_.end() ? nullptr : &it->second;
+  }
+  // A receive that takes messages of several sources or tags.
+  [[nodiscard]] bool is_open(const Posted& p) const {
+    const Op& asked = out_.ops[p.made];
+    return p.receive && (asked.peer == traces::kAnySource || asked.tag == traces::kAnyTag);
+  }
+
+  // Receives with wildcards get a start each, which says what they took; and a list of a trace has an end. A startall posts its
+  // receives first, so these go in front, in their order.
+  void start_all(const Op& op, std::span<const std::int64_t> slots) {
+    std::vector<std::int64_t> part;
+    const auto flush = [&] {
+      if (part.empty()) return;
+      Op some = op;
+      set_list(some, part);
+      push(some);
+      part.clear();
+    };
+    const auto add = [&](std::int64_t slot) {
+      if (part.size() == traces::kMaxListValues) flush();
+      if (std::in_range<std::uint32_t>(slot)) posted_[static_cast<std::uint32_t>(slot)].op = out_.ops.size();
+      part.push_back(slot);
+    };
+    const auto receives = [this](std::int64_t slot) {
+      const Posted* const p = find_posted(slot);
+      return p != nullptr && p->receive;
+    };
+    const auto opens = [this](std::int64_t slot) {
+      const Posted* const p = find_posted(slot);
+      return p != nullptr && is_open(*p);
+    };
+    if (slots.size() <= traces::kMaxListValues && std::ranges::none_of(slots, opens)) {
+      for (const std::int64_t slot : slots) add(slot);
+      return flush();
+    }
+    for (const std::int64_t slot : slots) {
+      if (!receives(slot)) continue;
+      if (!opens(slot)) {
+        add(slot);
+        continue;
+      }
+      flush();
+      Op one = op;
+      one.kind = OpKind::start;
+      one.request = static_cast<std::uint32_t>(slot);
+      one.comm = posted_[one.request].comm;
+      started(one);
+      push(one);
+    }
+    for (const std::int64_t slot : slots)
+      if (!receives(slot)) add(slot);
+    flush();
+  }
+
+  // What a receive matched goes to what posted it when the receive does not tell: wildcards, and shorter messages.
   void matched(const SpoolCompletion& done) {
-    const auto it = posted_.find(static_cast<std::uint32_t>(done.slot));
-    if (it == posted_.end() || done.source == kNoMatch) return;
-    Op& op = out_.ops[it->second.op];
-    if (op.kind != OpKind::irecv || op.extra != traces::kNoList) return;
-    if (op.peer == traces::kAnySource || op.tag == traces::kAnyTag || op.amount != done.bytes)
+    const Posted* const p = find_posted(done.slot);
+    if (p == nullptr || !p->receive || done.source == kNoMatch) return;
+    Op& op = out_.ops[p->op];
+    if ((op.kind != OpKind::irecv && op.kind != OpKind::start) || op.extra != traces::kNoList) return;
+    if (is_open(*p) || out_.ops[p->made].amount != done.bytes)
       set_list(op, {done.source, done.tag, done.bytes});
   }
 

@@ -145,8 +145,10 @@ Result<void> RankExporter::post(const Op& op, std::span<const std::int64_t> list
   return {};
 }
 
-void RankExporter::start(std::uint32_t slot, std::uint64_t index, std::int64_t time) {
+void RankExporter::start(std::uint32_t slot, std::span<const std::int64_t> list, std::uint64_t index,
+                         std::int64_t time) {
   requests_.start(slot);
+  posted_[slot].list.assign(list.begin(), list.end());
   if (const RequestBook::Entry* e = requests_.find(slot)) post_now(e->op, index, time);
 }
 
@@ -370,9 +372,9 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
   } else if (is_comm_create(op.kind) || op.kind == OpKind::comm_free) {
     make_comm(op, begin, end);
   } else if (op.kind == OpKind::start) {
-    start(op.request, index, begin);
+    start(op.request, list, index, begin);
   } else if (op.kind == OpKind::startall) {
-    for (const std::int64_t slot : list) start(static_cast<std::uint32_t>(slot), index, begin);
+    for (const std::int64_t slot : list) start(static_cast<std::uint32_t>(slot), {}, index, begin);
   } else if (op.kind == OpKind::request_free) {
     requests_.free(op.request);
   } else if (op.kind == OpKind::cancel) {

@@ -46,7 +46,7 @@ class RankExporter {
     std::uint64_t id = 0;  // OTF2's number of the request
     std::uint64_t by = 0;  // the operation that posted or started it
     bool cancelled = false;
-    std::vector<std::int64_t> list;  // of the operation that made it
+    std::vector<std::int64_t> list;  // of the operation that made it, of a persistent one of its start
   };
   struct Matched {
     std::int64_t peer, tag, bytes;
@@ -65,7 +65,7 @@ class RankExporter {
   Result<void> receive(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
                        std::int64_t time);
   Result<void> post(const Op& op, std::span<const std::int64_t> list, std::uint64_t index, std::int64_t time);
-  void start(std::uint32_t slot, std::uint64_t index, std::int64_t time);
+  void start(std::uint32_t slot, std::span<const std::int64_t> list, std::uint64_t index, std::int64_t time);
   void post_now(const Op& op, std::uint64_t index, std::int64_t time);
   Result<void> complete(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
                         std::int64_t time);
