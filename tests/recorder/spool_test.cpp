@@ -171,24 +171,38 @@ TEST(Spool, AStartallOfMoreThanAListHoldsIsSeveral) {
   EXPECT_EQ(list_of(p, 2), (std::vector<std::int64_t>{slots - 3, slots - 2}));
 }
 
-// A list of a trace has an end, a Waitall has none.
-TEST(Spool, AWaitallOfMoreThanAListHoldsIsWaitedForInParts) {
-  const std::int64_t slots = static_cast<std::int64_t>(traces::kMaxListValues) + 2;
+TEST(Spool, AWaitsomeOfMoreThanAListHoldsIsOfWhatItCompleted) {
+  const std::int64_t slots = static_cast<std::int64_t>(traces::kMaxListValues);
   std::vector<std::int64_t> list{slots};
   for (std::int64_t s = 0; s < slots; ++s) list.push_back(s);
-  list.push_back(slots);
-  for (std::int64_t s = 0; s < slots; ++s) list.insert(list.end(), {s, kNoMatch, 0, 0});
+  list.insert(list.end(), {1, 7, kNoMatch, 0, 0});
   FakeSpool spool;
-  spool.add(traces::OpKind::waitall, message(0, 0, 0), list);
-  spool.add(traces::OpKind::send, message(0, 1, 8));
+  spool.add(traces::OpKind::waitsome, message(0, 0, 0), list);
   const RankProgram p = translated(spool);
-  ASSERT_EQ(p.ops.size(), 3u);
-  EXPECT_EQ(p.ops[0].kind, traces::OpKind::waitall);
-  EXPECT_EQ(p.ops[1].kind, traces::OpKind::waitall);
-  EXPECT_EQ(p.list(p.ops[0]).size(), traces::kMaxListValues);
-  ASSERT_EQ(p.list(p.ops[1]).size(), 2u);
-  EXPECT_EQ(p.list(p.ops[1])[1], slots - 1);
-  EXPECT_EQ(p.ops[2].kind, traces::OpKind::send);
+  ASSERT_EQ(p.ops.size(), 1u);
+  EXPECT_EQ(list_of(p, 0), (std::vector<std::int64_t>{1, 7, 7}));
+}
+
+// A list of a trace has an end, a Waitall has none.
+TEST(Spool, AWaitallOfMoreThanAListHoldsIsWaitedForInParts) {
+  for (const traces::OpKind kind : {traces::OpKind::waitall, traces::OpKind::testall}) {
+    const std::int64_t slots = static_cast<std::int64_t>(traces::kMaxListValues) + 2;
+    std::vector<std::int64_t> list{slots};
+    for (std::int64_t s = 0; s < slots; ++s) list.push_back(s);
+    list.push_back(slots);
+    for (std::int64_t s = 0; s < slots; ++s) list.insert(list.end(), {s, kNoMatch, 0, 0});
+    FakeSpool spool;
+    spool.add(kind, message(0, 0, 0), list);
+    spool.add(traces::OpKind::send, message(0, 1, 8));
+    const RankProgram p = translated(spool);
+    ASSERT_EQ(p.ops.size(), 3u);
+    EXPECT_EQ(p.ops[0].kind, kind);
+    EXPECT_EQ(p.ops[1].kind, kind);
+    EXPECT_EQ(p.list(p.ops[0]).size(), traces::kMaxListValues);
+    ASSERT_EQ(p.list(p.ops[1]).size(), 2u);
+    EXPECT_EQ(p.list(p.ops[1])[1], slots - 1);
+    EXPECT_EQ(p.ops[2].kind, traces::OpKind::send);
+  }
 }
 
 TEST(Spool, ZeroesAfterTheLastRecordAreTheEnd) {

@@ -330,14 +330,35 @@ class Translator {
     if (kept == list.begin()) dropped_.push_back(i);
   }
 
-  // More requests than a list of a trace holds are waited for in parts, one right after the other.
-  const char* wait_for_all(Op op, std::span<const std::int64_t> asked) {
+  // More requests than a list of a trace holds complete in parts, one right after the other.
+  const char* complete_all(Op op, std::span<const std::int64_t> asked) {
     do {
       const std::size_t part = std::min(asked.size(), traces::kMaxListValues);
       set_list(op, asked.first(part));
       push(op);
       asked = asked.subspan(part);
     } while (!asked.empty());
+    return nullptr;
+  }
+  // Of the requests that did not complete a list names those that there is room for: all or none.
+  const char* complete_some(Op op, std::span<const std::int64_t> asked,
+                            std::span<const std::int64_t> completed) {
+    const auto list = [&](std::span<const std::int64_t> of, std::span<const std::int64_t> ended) {
+      std::vector<std::int64_t> all{static_cast<std::int64_t>(of.size())};
+      all.insert(all.end(), of.begin(), of.end());
+      all.insert(all.end(), ended.begin(), ended.end());
+      set_list(op, all);
+      push(op);
+    };
+    if (asked.size() + completed.size() < traces::kMaxListValues) {
+      list(asked, completed);
+      return nullptr;
+    }
+    do {
+      const auto part = completed.first(std::min(completed.size(), (traces::kMaxListValues - 1) / 2));
+      list(part, part);
+      completed = completed.subspan(part.size());
+    } while (!completed.empty());
     return nullptr;
   }
 
@@ -377,6 +398,9 @@ class Translator {
     op.peer = traces::kAnySource;
     op.tag = traces::kAnyTag;
     op.amount = 0;
+    std::vector<std::int64_t> completed;
+    completed.reserve(done.size());
+    for (const SpoolCompletion& d : done) completed.push_back(d.slot);
     switch (op.kind) {
       case OpKind::wait:
       case OpKind::test: {
@@ -393,19 +417,10 @@ class Translator {
       }
       case OpKind::waitall:
       case OpKind::testall:
-        if (!open) {  // one that answers MPI_ERR_IN_STATUS may leave some as they were
-          asked.clear();
-          for (const SpoolCompletion& d : done) asked.push_back(d.slot);
-        }
-        if (op.kind == OpKind::waitall) return wait_for_all(op, asked);
-        set_list(op, asked);
-        break;
-      default: {
-        std::vector<std::int64_t> all{static_cast<std::int64_t>(asked.size())};
-        all.insert(all.end(), asked.begin(), asked.end());
-        for (const SpoolCompletion& d : done) all.push_back(d.slot);
-        set_list(op, all);
-      }
+        // One that answers MPI_ERR_IN_STATUS may leave some as they were.
+        return complete_all(op, open ? asked : completed);
+      default:
+        return complete_some(op, asked, completed);
     }
     push(op);
     return nullptr;
