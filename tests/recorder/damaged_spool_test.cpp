@@ -8,6 +8,7 @@
 #include "core/files/atomic_file.hpp"
 #include "tests/recorder/fake_spool.hpp"
 #include "tests/support/seed.hpp"
+#include "tests/traces/address_limit.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/recorder/merge/merge.hpp"
 #include "traces/trace.hpp"
@@ -378,6 +379,23 @@ TEST(Threads, OverlappingBlockingCallsAreStartsAndWaitsWhereTheyReturned) {
   EXPECT_THAT(lines, ::testing::ElementsAre("irecv 4", "compute -1", "issend 8", "isend 10", "irecv 11",
                                             "waitall -1 8", "iallreduce 8", "isend 5", "wait 4",
                                             "waitall -1 8", "allreduce -1", "waitall -1 10 11"));
+}
+
+// The recorder makes room in a spool before it needs it, so it is larger than what it holds.
+TEST(Merge, SpoolsAreMappedOneAfterTheOther) {
+  WEFT_NEEDS_ADDRESS_LIMIT();
+  constexpr std::size_t kRoom = std::size_t{256} << 20;
+  constexpr int kRanks = 2 * kRoom / (8 << 20);
+  const Merging merging;
+  for (int rank = 0; rank < kRanks; ++rank) {
+    FakeSpool s(rank, kRanks);
+    s.add(OpKind::barrier, message(traces::kAnySource, traces::kAnyTag, 0));
+    fs::resize_file(s.save(), 8 << 20);
+  }
+  const std::string folder = FakeSpool::folder(), output = merging.output();  // names by process
+  EXPECT_TRUE(
+      traces::testing::within(kRoom, [&] { return merge_spools(folder, output, RunInfo{}).has_value(); }));
+  EXPECT_EQ(merging.operations(), std::vector<std::size_t>(kRanks, 1));
 }
 
 TEST(Facts, FailedCallsCountForTheirTimeOnly) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -65,10 +66,22 @@ constexpr Other kOthers[] = {
 static_assert(std::size(kCounted) == kCountedFunctions);
 static_assert(std::size(kCounted) + std::size(kOthers) == kNotRecordedCount);
 
-// One MPI_COMM_WORLD of the recorded command: its spools by rank; a rank may be missing.
+// What is kept of a spool that is not being read: a process may map some 65,000 files, so one at a time is open.
+struct Spool {
+  std::string path;
+  SpoolHeader header;
+};
+
+Result<SpoolReader> reopen(const Spool& spool) {
+  WEFT_ASSIGN(SpoolReader reader, SpoolReader::open(spool.path));
+  if (!reader.started()) return bad_input(spool.path, "the spool changed while it was read");
+  return reader;
+}
+
+// One MPI_COMM_WORLD of the recorded command: its spools by rank; null: it left none.
 struct Job {
   std::int64_t start_ns = 0;
-  std::vector<std::optional<SpoolReader>> ranks;
+  std::vector<std::unique_ptr<const Spool>> ranks;
 };
 
 // What the first pass over a job's spools finds.
@@ -101,29 +114,30 @@ Result<std::vector<std::string>> spool_files(const std::string& directory) {
 
 Result<std::vector<Job>> open_jobs(const std::string& directory) {
   WEFT_ASSIGN(const auto files, spool_files(directory));
-  std::map<std::uint64_t, std::vector<SpoolReader>> by_id;
+  std::map<std::uint64_t, std::vector<std::unique_ptr<const Spool>>> by_id;
   for (const std::string& file : files) {
-    WEFT_ASSIGN(SpoolReader spool, SpoolReader::open(file));
-    if (spool.started()) by_id[spool.header().job].push_back(std::move(spool));
+    WEFT_ASSIGN(const SpoolReader spool, SpoolReader::open(file));
+    if (spool.started())
+      by_id[spool.header().job].push_back(std::make_unique<Spool>(Spool{file, spool.header()}));
   }
   std::vector<Job> jobs;
   for (auto& [id, spools] : by_id) {
-    const std::int32_t size = spools.front().header().world_size;
-    const auto at_size = [](const SpoolReader& s) {
-      return BytePos{s.path(), offsetof(SpoolHeader, world_size)}.text();
+    const std::int32_t size = spools.front()->header.world_size;
+    const auto at_size = [](const Spool& s) {
+      return BytePos{s.path, offsetof(SpoolHeader, world_size)}.text();
     };
     if (static_cast<std::uint64_t>(size) > std::max<std::uint64_t>(traces::format::kFreeRanks, spools.size()))
       return bad_input(
-          at_size(spools.front()),
+          at_size(*spools.front()),
           fmt::format("more than {} ranks, and not all left a spool", traces::format::kFreeRanks),
           fmt::format("{} ranks, {} spools", size, spools.size()));
     Job job;
-    job.start_ns = spools.front().header().start_time_ns;
+    job.start_ns = spools.front()->header.start_time_ns;
     job.ranks.resize(static_cast<std::size_t>(size));
-    for (SpoolReader& spool : spools) {
-      const SpoolHeader& h = spool.header();
+    for (auto& spool : spools) {
+      const SpoolHeader& h = spool->header;
       if (h.world_size != size)
-        return bad_input(at_size(spool), "spools of one job disagree on the number of ranks",
+        return bad_input(at_size(*spool), "spools of one job disagree on the number of ranks",
                          std::to_string(h.world_size), std::to_string(size));
       job.start_ns = std::min(job.start_ns, h.start_time_ns);
       job.ranks[static_cast<std::size_t>(h.world_rank)] = std::move(spool);  // one file for each (job, rank)
@@ -167,13 +181,17 @@ class Surveyor {
     out_.inside.resize(job.ranks.size());
     out_.damage.resize(job.ranks.size());
   }
-  Survey run() {
-    for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank)
-      if (job_.ranks[rank]) look_at(rank, *job_.ranks[rank]);
+  Result<Survey> run() {
     for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
-      if (!job_.ranks[rank] || !overlap(job_.ranks[rank]->header())) continue;
+      if (!job_.ranks[rank]) continue;
+      WEFT_ASSIGN(const SpoolReader spool, reopen(*job_.ranks[rank]));
+      look_at(rank, spool);
+    }
+    for (std::size_t rank = 0; rank < job_.ranks.size(); ++rank) {
+      if (!job_.ranks[rank] || !overlap(job_.ranks[rank]->header)) continue;
+      WEFT_ASSIGN(const SpoolReader spool, reopen(*job_.ranks[rank]));
       out_.overlaps.calls.resize(job_.ranks.size());
-      find_overlaps(rank, *job_.ranks[rank], out_.of_rank[rank], out_.end[rank], out_.overlaps);
+      find_overlaps(rank, spool, out_.of_rank[rank], out_.end[rank], out_.overlaps);
     }
     return std::move(out_);
   }
@@ -272,7 +290,7 @@ void tell_spinning(const Job& job, std::vector<std::string>& warnings) {
   const SpoolHeader* worst = nullptr;
   for (const auto& spool : job.ranks) {
     if (!spool) continue;
-    const SpoolHeader& h = spool->header();
+    const SpoolHeader& h = spool->header;
     if (h.spun_ns <= (worst == nullptr ? kLeastNs : worst->spun_ns)) continue;
     if (h.spun_ns > outside_ns(h) / 20) worst = &h;
   }
@@ -297,7 +315,7 @@ void describe(const Job& job, const Survey& survey, traces::TraceHeader& header,
       totals = false;
       continue;
     }
-    const SpoolHeader& h = job.ranks[rank]->header();
+    const SpoolHeader& h = job.ranks[rank]->header;
     for (std::size_t i = 0; i < kNotRecordedCount; ++i) counts[i] += h.not_recorded[i];
     programs.insert(text_of(h.program, sizeof h.program));
     facts.clock = h.cpu_clock != 0 ? traces::ComputeClock::kCpu : traces::ComputeClock::kWall;
@@ -363,7 +381,7 @@ traces::TraceHeader header_of(const Job& job, const RunInfo& info) {
       h.hostnames.emplace_back();
       continue;
     }
-    const SpoolHeader& s = spool->header();
+    const SpoolHeader& s = spool->header;
     h.hostnames.push_back(text_of(s.hostname, sizeof s.hostname));
     h.clock_resolution_ps = s.clock_resolution_ns * 1000;
     h.mpi_version = single_spaced(text_of(s.mpi_version, sizeof s.mpi_version));
@@ -401,17 +419,17 @@ Result<RecordedTrace> merge_job(const Job& job, const std::string& directory, co
   RecordedTrace made;
   made.path = path;
   made.ranks = static_cast<std::uint32_t>(job.ranks.size());
-  Survey survey = Surveyor(job).run();
+  WEFT_ASSIGN(Survey survey, Surveyor(job).run());
   const traces::OpLimits limits{made.ranks, &survey.communicators, 0};
   // A header cannot be written after the operations: with salvage every rank is translated twice.
-  const auto program_of = [&](std::size_t rank, std::optional<Error>& damage) {
+  const auto program_of = [&](std::size_t rank, std::optional<Error>& damage) -> Result<RankProgram> {
+    WEFT_ASSIGN(const SpoolReader spool, reopen(*job.ranks[rank]));
     const Overlaps* overlaps = survey.overlaps.calls.empty() ? nullptr : &survey.overlaps;
-    return translate(*job.ranks[rank], {survey.of_rank[rank], limits, survey.end[rank], overlaps, rank},
-                     damage);
+    return translate(spool, {survey.of_rank[rank], limits, survey.end[rank], overlaps, rank}, damage);
   };
   for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
     if (!job.ranks[rank]) continue;
-    if (info.salvage && !survey.damage[rank]) static_cast<void>(program_of(rank, survey.damage[rank]));
+    if (info.salvage && !survey.damage[rank]) WEFT_TRY(program_of(rank, survey.damage[rank]));
     if (survey.damage[rank] && !info.salvage) return *survey.damage[rank];
   }
   traces::TraceHeader header = header_of(job, info);
@@ -431,10 +449,13 @@ Result<RecordedTrace> merge_job(const Job& job, const std::string& directory, co
     if (!job.ranks[rank]) continue;
     const RankId id(static_cast<std::uint32_t>(rank));
     std::optional<Error> damage;
-    const RankProgram program = program_of(rank, damage);
+    WEFT_ASSIGN(const RankProgram program, program_of(rank, damage));
     if (damage && !info.salvage) return std::move(*damage);
-    if (program.ops.empty() && made.ranks > traces::format::kFreeRanks)
-      return bad_input(job.ranks[rank]->position(job.ranks[rank]->first()), "a spool without an operation");
+    if (program.ops.empty() && made.ranks > traces::format::kFreeRanks) {
+      const Spool& spool = *job.ranks[rank];
+      return bad_input(BytePos{spool.path, spool.header.header_bytes, -1, spool.header.world_rank}.text(),
+                       "a spool without an operation");
+    }
     for (const Op& op : program.ops) counter.add(id, op, program.list(op));
     append_program(writer, id, program, traces::block_ops_for(made.ranks));
   }
