@@ -87,6 +87,8 @@ struct ReplayOptions {
   bool ranks_ahead = true;
   bool noise = false;  // kernels vary from call to call as the platform says, drawn from `seed`
   std::uint64_t seed = 0;
+  // Rank 0 draws as this one: a job alone has the noise that it has beside others.
+  std::uint32_t first_rank = 0;
   double unseen_s =
       0;  // that the program ran before, which this replay does not see: for averages over time (CoreClocks)
   bool critical_path = false;  // fills ReplayResult::path and, where it can, ::ideal

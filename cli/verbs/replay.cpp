@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "cli/flags/export_flag.hpp"
 #include "cli/flags/replay_flags.hpp"
@@ -53,9 +55,10 @@ struct Options {
 
 // One job: its trace and where it runs.
 struct Job {
+  Job(std::vector<std::string> of, std::string where) : paths(std::move(of)), map(std::move(where)) {}
   std::vector<std::string> paths;
   std::string map;
-  std::uint32_t ranks = 0;
+  std::uint32_t first_rank = 0, ranks = 0;  // its first one among those of all jobs
   topology::Placement placement;
   replay::ReplayResult alone;
   std::unique_ptr<traces::TraceReader> opened;  // by place_jobs(), for the run of all together
@@ -66,9 +69,12 @@ struct Job {
 // Places the jobs one after the other, each on hosts that those before it left free.
 Result<void> place_jobs(const Options& o, const topology::Platform& platform, std::deque<Job>& jobs) {
   std::vector<bool> taken;  // empty: no job is placed yet
+  std::uint32_t ranks = 0;  // of the jobs before
   for (Job& job : jobs) {
     WEFT_ASSIGN(job.opened, traces::open_trace(job.paths, o.flags.from));
+    job.first_rank = ranks;
     job.ranks = job.opened->header().ranks;
+    ranks += job.ranks;
     job.mpi_version = job.opened->header().mpi_version;
     WEFT_ASSIGN(job.placement, topology::place(platform, job.ranks, job.map, o.common.seed, taken));
     taken.resize(platform.fabric.host_count(), false);
@@ -100,6 +106,7 @@ Result<void> replay_alone(const Options& o, const topology::Platform& platform,
   WEFT_ASSIGN(const auto trace, traces::open_trace(job.paths, o.flags.from));
   auto mine = options;
   mine.collective_rules = rules.empty() ? "default" : rules;
+  mine.first_rank = job.first_rank;
   WEFT_ASSIGN(job.alone, named(replay::replay(*trace, platform, job.placement.hosts, mine), job.paths.front(),
                                platform));
   return {};
@@ -255,12 +262,10 @@ Result<void> replay_all(const Options& o, const topology::Platform& platform,
 
 std::vector<report::JobFacts> facts_of(const std::deque<Job>& jobs) {
   std::vector<report::JobFacts> out;
-  std::uint32_t first_rank = 0;
   for (const Job& job : jobs) {
     const std::set<HostId> hosts(job.placement.hosts.begin(), job.placement.hosts.end());
-    out.push_back({job.paths.front(), job.map, first_rank, job.ranks,
+    out.push_back({job.paths.front(), job.map, job.first_rank, job.ranks,
                    static_cast<std::uint32_t>(hosts.size()), &job.alone});
-    first_rank += job.ranks;
   }
   return out;
 }
@@ -301,9 +306,9 @@ Result<void> run(const Options& o) {
   WEFT_ASSIGN(auto options, o.flags.options(o.common.seed));
   WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.changes(o.common.seed)));
   std::deque<Job> jobs;
-  jobs.push_back({o.traces, o.map, 0, {}, {}, {}, {}});
+  jobs.emplace_back(o.traces, o.map);
   for (std::size_t i = 0; i < o.with.size(); ++i)
-    jobs.push_back({{o.with[i]}, o.with_map.empty() ? o.map : o.with_map[i], 0, {}, {}, {}, {}});
+    jobs.emplace_back(std::vector{o.with[i]}, o.with_map.empty() ? o.map : o.with_map[i]);
   WEFT_TRY(place_jobs(o, platform, jobs));
   // What place_jobs() opened: to open a text is to parse all of it.
   WEFT_ASSIGN(const auto trace, join_jobs(jobs, [](Job& job) -> Result<std::unique_ptr<traces::TraceReader>> {

@@ -158,9 +158,9 @@ PointKey KeyMaker::key() const {
 void add_options(KeyMaker& key, const replay::ReplayOptions& options) {
   // Callbacks watch and decide nothing.
   const auto& [raw, raw_switch, header, rtt_weights, model, accuracy, compute_scale, collectives,
-               collective_rules, recorded_matches, join_computations, ranks_ahead, noise, seed, unseen_s,
-               critical_path, wait_states, ideal_network, what_if, on_progress, on_no_ideal, on_op, on_match,
-               on_hang, on_region, on_message, on_device, on_again] = options;
+               collective_rules, recorded_matches, join_computations, ranks_ahead, noise, seed, first_rank,
+               unseen_s, critical_path, wait_states, ideal_network, what_if, on_progress, on_no_ideal, on_op,
+               on_match, on_hang, on_region, on_message, on_device, on_again] = options;
   key.add("raw", static_cast<std::uint64_t>(raw));
   key.add("raw_switch", raw_switch ? fmt::format("{}", raw_switch->value()) : std::string("none"));
   key.add("header", static_cast<std::uint64_t>(header.value()));
@@ -173,6 +173,7 @@ void add_options(KeyMaker& key, const replay::ReplayOptions& options) {
   key.add("recorded_matches", std::uint64_t{recorded_matches});
   key.add("noise", std::uint64_t{noise});
   key.add("seed", seed);
+  key.add("first_rank", std::uint64_t{first_rank});
   key.add("unseen_s", unseen_s);
   key.add("critical_path", std::uint64_t{critical_path});
 }

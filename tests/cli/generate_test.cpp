@@ -74,6 +74,21 @@ TEST(SeveralJobs, AreToldTheirSlowdownAgainstTheSameHostsAlone) {
       w.weft("replay a.weft --with a.weft --with-map block --with-map block --on crossbar:n=8").exit_code, 2);
 }
 
+TEST(SeveralJobs, HaveTheNoiseAloneThatTheyHaveBesideOthers) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate hpl --n 600 --nb 64 --p 2 --q 2 -o a.weft").exit_code, 0);
+  ASSERT_EQ(w.weft("generate hpl --n 200 --nb 64 --p 1 --q 3 -o b.weft").exit_code, 0);
+  // All hosts of Dahu are at one switch, each with links of its own.
+  const Outcome r =
+      w.weft("replay a.weft --with b.weft --with a.weft --map cyclic --on dahu --noise --seed 3 --json -");
+  ASSERT_EQ(r.exit_code, 0) << r.err;
+  const Json j = Json::parse(r.out);
+  EXPECT_TRUE(j["shared_links"].empty());
+  ASSERT_EQ(j["jobs"].size(), 3u);
+  for (const Json& job : j["jobs"]) EXPECT_EQ(job["slowdown"], 1.0) << job;
+  EXPECT_NE(j["jobs"][0]["makespan_s"], j["jobs"][2]["makespan_s"]) << "no draws of its own";
+}
+
 // A copy of a trace of one communicator, as if it had been recorded with that library.
 void record_with(const std::string& mpi_version, const std::string& from, const std::string& to) {
   auto source = traces::open_trace({from});
