@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 #include "core/quantity_text.hpp"
 #include "report/replay_json.hpp"
@@ -31,6 +33,15 @@ std::vector<LinkId> shared_links(const predict::RunFacts& together, const std::v
   return out;
 }
 
+// Ranks of it wait forever beside the others.
+bool hangs(const predict::RunFacts& together, const JobFacts& job) {
+  return std::ranges::any_of(together.result->deadlock.blocked, [&](const replay::BlockedRank& b) {
+    return b.rank.index() >= job.first_rank && b.rank.index() - job.first_rank < job.ranks;
+  });
+}
+
+std::string time_text(bool hangs, Duration time) { return hangs ? "deadlock" : show(time); }
+
 }  // namespace
 
 Duration job_makespan(const predict::RunFacts& together, const JobFacts& job) {
@@ -40,16 +51,20 @@ Duration job_makespan(const predict::RunFacts& together, const JobFacts& job) {
   return last;
 }
 
-double job_slowdown(const predict::RunFacts& together, const JobFacts& job) {
-  const double alone = to_seconds(job.alone->makespan);
-  return alone > 0 ? to_seconds(job_makespan(together, job)) / alone : 1;
+std::optional<double> job_slowdown(const predict::RunFacts& together, const JobFacts& job) {
+  if (hangs(together, job) || !job.alone->finished) return std::nullopt;
+  const Duration beside = job_makespan(together, job);
+  if (beside == job.alone->makespan) return 1;
+  if (job.alone->makespan == Duration(0)) return std::nullopt;
+  return to_seconds(beside) / to_seconds(job.alone->makespan);
 }
 
 void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& together,
                    const std::vector<JobFacts>& jobs) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
-  for (const JobFacts& j : jobs)
+  for (const JobFacts& j : jobs) {
+    const auto slowdown = job_slowdown(together, j);
     list.push_back(Json{{"trace", j.trace},
                         {"map", j.map},
                         {"first_rank", j.first_rank},
@@ -57,7 +72,8 @@ void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& toge
                         {"hosts", j.hosts},
                         {"makespan_s", to_seconds(job_makespan(together, j))},
                         {"alone_s", to_seconds(j.alone->makespan)},
-                        {"slowdown", job_slowdown(together, j)}});
+                        {"slowdown", slowdown ? Json(*slowdown) : Json(nullptr)}});
+  }
   replay["jobs"] = std::move(list);
   if (!ways_are_known(together)) {
     replay["shared_links"] = nullptr;
@@ -84,10 +100,13 @@ std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFa
                {"time"},
                {"alone"},
                {"slowdown"}});
-  for (const JobFacts& j : jobs)
+  for (const JobFacts& j : jobs) {
+    const auto slowdown = job_slowdown(together, j);
     table.add({std::string(predict::short_path(j.trace)), j.map, std::to_string(j.ranks),
-               std::to_string(j.hosts), show(job_makespan(together, j)), show(j.alone->makespan),
-               fmt::format("{:.3f}", job_slowdown(together, j))});
+               std::to_string(j.hosts), time_text(hangs(together, j), job_makespan(together, j)),
+               time_text(!j.alone->finished, j.alone->makespan),
+               slowdown ? fmt::format("{:.3f}", *slowdown) : "-"});
+  }
   std::string out = table.text(width);
   if (!ways_are_known(together))
     return out + "which links the jobs share is not told: their messages choose ways one by one\n";

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,12 @@ struct JobFacts {
   const replay::ReplayResult* alone = nullptr;  // borrowed
 };
 
-// Time of the job beside the others: when the last of its ranks finished.
+// Time of the job beside the others: when the last of its ranks finished, or, of ranks that wait forever, when nothing
+// happened any more.
 [[nodiscard]] Duration job_makespan(const predict::RunFacts& together, const JobFacts& job);
-// makespan beside the others / alone; 1 if both are 0.
-[[nodiscard]] double job_slowdown(const predict::RunFacts& together, const JobFacts& job);
+// makespan beside the others / alone; 1 if both are 0. Nothing if only the other is, and of a job that hangs, beside
+// the others or alone: it has no time.
+[[nodiscard]] std::optional<double> job_slowdown(const predict::RunFacts& together, const JobFacts& job);
 
 // "jobs": [{trace, map, first_rank, ranks, hosts, makespan_s, alone_s, slowdown}...] and
 // "shared_links": [{name, utilization, bytes, by_job: [bytes...]}...], the 20 most used that more than one job crosses;

@@ -74,6 +74,24 @@ TEST(SeveralJobs, AreToldTheirSlowdownAgainstTheSameHostsAlone) {
       w.weft("replay a.weft --with a.weft --with-map block --with-map block --on crossbar:n=8").exit_code, 2);
 }
 
+TEST(SeveralJobs, ThatHangHaveNoSlowdownBesideOthersThatEnd) {
+  const Workspace w;
+  w.write("ends.txt",
+          "0 init\n1 init\n0 compute 1e9\n0 send 1 7 1000 6\n1 recv 0 7 1000 6\n0 finalize\n1 finalize\n");
+  w.write("hangs.txt", "0 init\n1 init\n1 compute 1e6\n0 recv 1 7 1000 6\n0 finalize\n1 finalize\n");
+  const std::string line =
+      "replay hangs.txt --with ends.txt --with hangs.txt --on crossbar:n=6,speed=1Gflops";
+  const Outcome told = w.weft(line);
+  EXPECT_EQ(told.exit_code, 1) << told.err;
+  EXPECT_THAT(told.out, HasSubstr("hangs.txt  block      2      2  deadlock  deadlock         -\n"));
+  EXPECT_THAT(told.out, HasSubstr("     1.000\n"));
+  const Json jobs = Json::parse(w.weft(line + " --json -").out)["jobs"];
+  ASSERT_EQ(jobs.size(), 3u);
+  EXPECT_TRUE(jobs[0]["slowdown"].is_null());
+  EXPECT_EQ(jobs[1]["slowdown"], 1.0);
+  EXPECT_TRUE(jobs[2]["slowdown"].is_null());
+}
+
 TEST(SeveralJobs, HaveTheNoiseAloneThatTheyHaveBesideOthers) {
   const Workspace w;
   ASSERT_EQ(w.weft("generate hpl --n 600 --nb 64 --p 2 --q 2 -o a.weft").exit_code, 0);

@@ -70,6 +70,7 @@ COMMANDS = [
     ("replay", "replay A.weft --with A.weft --on torus:dims=4x2 --map strided:2", 0),
     ("replay", "replay D.weft --on device.textproto", 0),
     ("replay", f"replay deadlock.txt --on '{NODES}'", 1),
+    ("replay", "replay deadlock.txt --with A.weft --on crossbar:n=8", 1),
     ("replay", f"replay unmatched.txt --on '{NODES}'", 1),
     ("replay", f"replay alone.txt --on '{NODES}' --sensitivity --wait-states", 0),
     ("replay", f"replay race.txt --on '{NODES}' --sensitivity", 0),

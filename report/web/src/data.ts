@@ -93,7 +93,7 @@ export interface Job {
   hosts: number;
   makespan_s: number;
   alone_s: number;
-  slowdown: number;
+  slowdown: number | null; // of a job that hangs
 }
 
 // Of all, a rank or a region; beside these a key "KIND_s" for each kind.

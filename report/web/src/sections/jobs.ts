@@ -29,7 +29,7 @@ export const jobs: Section = {
       { title: 'its ranks', csv: 'ranks', value: ranksOf }, { title: 'hosts', value: (j) => j.hosts },
       { title: 'time', csv: 'makespan_s', value: (j) => j.makespan_s, text: (j) => seconds(j.makespan_s) },
       { title: 'alone', csv: 'alone_s', value: (j) => j.alone_s, text: (j) => seconds(j.alone_s) },
-      { title: 'slowdown', value: (j) => j.slowdown, text: (j) => j.slowdown.toFixed(3) },
+      { title: 'slowdown', value: (j) => j.slowdown, text: (j) => j.slowdown?.toFixed(3) ?? '-' },
     ], list, {
       caption: 'Each job beside the others, and alone on the same hosts', choose: (j) => choice.job(list.indexOf(j)), chosen: (j) => list.indexOf(j) === choice.chosen.job,
     });
