@@ -20,12 +20,12 @@ bool ways_are_known(const predict::RunFacts& together) {
   return together.platform->fabric.routing().scope() == topology::RouteScope::kPair;
 }
 
-// The most used links that more than one job crosses.
+// The most used links that more than one job crosses, or all of them.
 std::vector<LinkId> shared_links(const predict::RunFacts& together, const std::vector<JobFacts>& jobs,
-                                 std::size_t limit) {
+                                 std::size_t most, bool all) {
   std::vector<LinkId> out;
   for (const LinkId l : predict::busiest_links(together, together.result->links.size())) {
-    if (out.size() == limit) break;
+    if (out.size() == most && !all) break;
     const auto users = std::count_if(jobs.begin(), jobs.end(),
                                      [&](const JobFacts& j) { return j.alone->links[l.index()].bytes > 0; });
     if (users > 1) out.push_back(l);
@@ -60,7 +60,7 @@ std::optional<double> job_slowdown(const predict::RunFacts& together, const JobF
 }
 
 void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& together,
-                   const std::vector<JobFacts>& jobs) {
+                   const std::vector<JobFacts>& jobs, bool all_links) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
   for (const JobFacts& j : jobs) {
@@ -80,7 +80,7 @@ void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& toge
     return;
   }
   Json links = Json::array();
-  for (const LinkId l : shared_links(together, jobs, kTopLinks)) {
+  for (const LinkId l : shared_links(together, jobs, kTopLinks, all_links)) {
     Json by_job = Json::array();
     for (const JobFacts& j : jobs) by_job.push_back(j.alone->links[l.index()].bytes);
     links.push_back(Json{{"name", together.platform->fabric.link_name(l)},
@@ -91,7 +91,7 @@ void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& toge
   replay["shared_links"] = std::move(links);
 }
 
-std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFacts>& jobs,
+std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFacts>& jobs, bool all_links,
                       std::size_t width) {
   Table table({{"job", Table::Align::kLeft},
                {"map", Table::Align::kLeft},
@@ -110,7 +110,7 @@ std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFa
   std::string out = table.text(width);
   if (!ways_are_known(together))
     return out + "which links the jobs share is not told: their messages choose ways one by one\n";
-  const auto links = shared_links(together, jobs, kSharedLinksShown);
+  const auto links = shared_links(together, jobs, kSharedLinksShown, all_links);
   if (links.empty()) return out + "no link is used by more than one job\n";
   std::vector<Table::Column> columns{{"links of several jobs", Table::Align::kLeft}, {"used"}};
   for (std::size_t k = 0; k < jobs.size(); ++k) columns.push_back({fmt::format("bytes of job {}", k + 1)});

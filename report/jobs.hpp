@@ -30,11 +30,12 @@ struct JobFacts {
 [[nodiscard]] std::optional<double> job_slowdown(const predict::RunFacts& together, const JobFacts& job);
 
 // "jobs": [{trace, map, first_rank, ranks, hosts, makespan_s, alone_s, slowdown}...] and
-// "shared_links": [{name, utilization, bytes, by_job: [bytes...]}...], the 20 most used that more than one job crosses;
-// null where messages choose their ways one by one.
+// "shared_links": [{name, utilization, bytes, by_job: [bytes...]}...], the 20 most used that more than one job crosses,
+// or all of them; null where messages choose their ways one by one.
 void add_jobs_json(nlohmann::ordered_json& replay, const predict::RunFacts& together,
-                   const std::vector<JobFacts>& jobs);
+                   const std::vector<JobFacts>& jobs, bool all_links);
+// The same as tables, with 5 links or all of them.
 [[nodiscard]] std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFacts>& jobs,
-                                    std::size_t width = kNoWidth);
+                                    bool all_links, std::size_t width = kNoWidth);
 
 }  // namespace weft::report

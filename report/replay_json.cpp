@@ -173,7 +173,7 @@ Json replay_document(const predict::RunFacts& run, const ReplayJsonOptions& opti
   if (r.path.known) add_critical_path_json(j, run, options.most_segments);
   if (run.sensitivity != nullptr) add_sensitivity_json(j, run);
   if (r.wait_states.known) add_wait_states_json(j, run, options.most_delays);
-  if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs);
+  if (options.jobs != nullptr) add_jobs_json(j, run, *options.jobs, options.all_links);
   if (options.verified != nullptr) j["verification"] = verification_json(*options.verified);
   j["warnings"] = r.warnings;
   j["engine"] = Json{{"events", r.engine.events},

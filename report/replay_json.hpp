@@ -16,7 +16,7 @@
 namespace weft::report {
 
 struct ReplayJsonOptions {
-  bool all_links = false;  // else the first 20 of link_order
+  bool all_links = false;  // else the first 20 of link_order, and of those that several jobs cross
   predict::LinkOrder link_order = predict::LinkOrder::kUtilization;
   bool per_rank = false;                        // "ranks" even above 4096 of them
   const std::vector<JobFacts>* jobs = nullptr;  // several jobs on one fabric: adds "jobs" and "shared_links"

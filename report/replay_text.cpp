@@ -257,7 +257,7 @@ std::string replay_answer(const predict::RunFacts& run) {
 std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& options) {
   const std::size_t width = options.width;
   std::string out = wrap(headline(run), width);
-  if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs, width);
+  if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs, options.all_links, width);
   for (const std::string& part :
        {time_table(run), cost_table(run, width),
         run.result->path.known ? critical_path_text(run, width) : std::string(),

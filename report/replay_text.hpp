@@ -12,7 +12,7 @@
 namespace weft::report {
 
 struct ReplayTextOptions {
-  bool all_links = false;  // else the first 10 of link_order
+  bool all_links = false;  // else the first 10 of link_order, and 5 of those that several jobs cross
   predict::LinkOrder link_order = predict::LinkOrder::kUtilization;
   std::size_t width = kUsualWidth;  // of a line
   const std::vector<JobFacts>* jobs =

@@ -277,7 +277,7 @@ Result<void> tell(const Options& o, const predict::RunFacts& facts, const Runs& 
       o.rank_links == "waited" ? predict::LinkOrder::kWaited : predict::LinkOrder::kUtilization;
   if (o.explain && several != nullptr)
     o.common.print(report::brief_text(facts, text_width()) + "\n" +
-                   report::jobs_text(facts, *several, text_width()));
+                   report::jobs_text(facts, *several, false, text_width()));
   else
     o.common.print(o.explain ? report::brief_text(facts, text_width())
                              : report::replay_text(facts, {o.all_links, order, text_width(), several}));
@@ -402,7 +402,8 @@ Action setup(CLI::App& app) {
       ->allow_extra_args(false);
   o->flags.add(app);
   o->flags.add_routing(app);
-  app.add_flag("--all-links", o->all_links, "all links, not only the first of the ranking");
+  app.add_flag("--all-links", o->all_links,
+               "all links, not only the first of the ranking; likewise those that several jobs cross");
   app.add_option("--rank-links", o->rank_links,
                  "which links come first: those used most, or those that messages waited for longest "
                  "[utilization]")

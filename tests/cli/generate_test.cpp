@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
@@ -72,6 +73,29 @@ TEST(SeveralJobs, AreToldTheirSlowdownAgainstTheSameHostsAlone) {
   EXPECT_EQ(w.weft("replay a.weft --with a.weft --on crossbar:n=7").exit_code, 3) << "no room for both";
   EXPECT_EQ(
       w.weft("replay a.weft --with a.weft --with-map block --with-map block --on crossbar:n=8").exit_code, 2);
+}
+
+TEST(SeveralJobs, AreToldAllTheLinksThatTheyShareWhereAllLinksAreAskedFor) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate alltoall --ranks 16 --bytes 10kB --iterations 1 -o a.weft").exit_code, 0);
+  const std::string line = "replay a.weft --with a.weft --map random --on xgft:h=2,m=4x8,w=1x4";
+  const auto shared = [&](const std::string& flags) {
+    return Json::parse(w.weft(line + flags + " --json -").out)["shared_links"];
+  };
+  const auto told = [&](const std::string& flags) {
+    const std::string out = w.weft(line + flags).out;
+    const std::string table = out.substr(out.find("links of several jobs"));
+    const std::string rows = table.substr(0, table.find("\n\n"));
+    return static_cast<std::size_t>(std::count(rows.begin(), rows.end(), '\n'));
+  };
+  const Json some = shared(""), all = shared(" --all-links");
+  EXPECT_EQ(some.size(), 20u);
+  ASSERT_GT(all.size(), 20u);
+  for (std::size_t i = 0; i < some.size(); ++i) EXPECT_EQ(all[i], some[i]);
+  for (const Json& link : all)
+    for (const Json& bytes : link["by_job"]) EXPECT_GT(bytes, 0);
+  EXPECT_EQ(told(""), 5u);
+  EXPECT_EQ(told(" --all-links"), all.size());
 }
 
 TEST(SeveralJobs, ThatHangHaveNoSlowdownBesideOthersThatEnd) {
