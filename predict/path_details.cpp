@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
 
 #include "core/numbers/shares.hpp"
+#include "network/sharing.hpp"
 #include "topology/routing/route_cache.hpp"
 #include "topology/routing/socket_routes.hpp"
 #include "traces/kernel.hpp"
@@ -98,6 +100,39 @@ Result<void> add_kernels(traces::TraceReader& trace, const std::vector<PathSegme
   return {};
 }
 
+// Which links carry less because of what others carry.
+class LinksBeside {
+ public:
+  explicit LinksBeside(const topology::Fabric& fabric)
+      : ports_(network::port_shares(fabric)),
+        groups_(network::link_groups(fabric)),
+        of_group_(groups_.capacity.size()) {
+    for (std::uint32_t l = 0; l < groups_.of_link.size(); ++l)
+      if (const std::uint32_t g = groups_.of_link[l]; g != groups_.kNone) of_group_[g].emplace_back(l);
+  }
+  // Whose port it is, if that carries less to several peers.
+  [[nodiscard]] std::optional<std::uint32_t> host_of(LinkId l) const {
+    if (ports_.empty() || ports_.host_of_link[l.index()] == ports_.kNone) return std::nullopt;
+    return ports_.host_of_link[l.index()];
+  }
+  // The two directions of a PCIe link that share what it carries, or twice the same link.
+  [[nodiscard]] bool are_one(LinkId a, LinkId b) const {
+    return a == b || (!groups_.empty() && groups_.of_link[a.index()] != groups_.kNone &&
+                      groups_.of_link[a.index()] == groups_.of_link[b.index()]);
+  }
+  // Those that make `l` carry less, and perhaps `l`.
+  [[nodiscard]] std::span<const LinkId> of(LinkId l) const {
+    if (const auto host = host_of(l)) return ports_.links_of_host[*host];
+    if (groups_.empty() || groups_.of_link[l.index()] == groups_.kNone) return {};
+    return of_group_[groups_.of_link[l.index()]];
+  }
+
+ private:
+  congestion::PortShares ports_;
+  congestion::LinkGroups groups_;
+  std::vector<std::vector<LinkId>> of_group_;
+};
+
 // Messages that were on the links that held back those of the path.
 class Rivals {
  public:
@@ -106,6 +141,7 @@ class Rivals {
         segments_(segments),
         routes_(q.platform.fabric),
         sockets_(q.platform.fabric, q.placement),
+        beside_(q.platform.fabric),
         on_link_(q.platform.fabric.link_count()),
         itself_(segments.size(), 0) {
     if (q.platform.fabric.routing().scope() != topology::RouteScope::kPair) return;
@@ -113,10 +149,10 @@ class Rivals {
       const PathSegment& s = segments[i];
       if (!s.held_by.valid() || part(s, PathPart::kContention) <= Duration(0)) continue;
       any_ = true;
-      if (s.copy)
-        on_link_[s.held_by.index()].push_back(i);
-      else
-        for (const LinkId l : links_of(s.rank, s.receiver)) on_link_[l.index()].push_back(i);
+      watch(s.held_by, i);
+      for (const LinkId l : beside_.of(s.held_by)) watch(l, i);
+      if (s.copy) continue;
+      for (const LinkId l : links_of(s.rank, s.receiver)) watch(l, i);
     }
   }
   [[nodiscard]] bool any() const { return any_; }
@@ -141,8 +177,8 @@ class Rivals {
             const double moved = static_cast<double>(m.bytes) * static_cast<double>(overlap.count()) /
                                  static_cast<double>(whole.count());
             if (moved < 1) return;
-            const bool elsewhere = l != s.held_by;
-            weights_[{i, elsewhere, m.src.index(), m.dst.index()}] += static_cast<std::int64_t>(moved);
+            if (const auto where = where_of(l, m, s))
+              weights_[{i, *where, m.src.index(), m.dst.index()}] += static_cast<std::int64_t>(moved);
           });
     }
   }
@@ -152,13 +188,12 @@ class Rivals {
     Duration known{0}, all{0};
     for (const PathSegment& s : segments_) all += part(s, PathPart::kContention);
     for (auto w = weights_.begin(); w != weights_.end();) {
-      // Those on the link that held it back come first, and are alone to blame if there are some.
+      // Those of the first place where there are some are alone to blame.
       const std::uint32_t segment = std::get<0>(w->first);
-      const bool elsewhere = std::get<1>(w->first);
+      const Where where = std::get<1>(w->first);
       auto end = w;
       std::int64_t total = 0;
-      for (; end != weights_.end() && std::get<0>(end->first) == segment &&
-             std::get<1>(end->first) == elsewhere;
+      for (; end != weights_.end() && std::get<0>(end->first) == segment && std::get<1>(end->first) == where;
            ++end)
         total += end->second;
       const Duration contention = part(segments_[segment], PathPart::kContention);
@@ -177,6 +212,29 @@ class Rivals {
   }
 
  private:
+  // From where to look first.
+  enum Where : std::uint8_t {
+    kThere,     // on the link that held the path's message back
+    kBeside,    // at that port, the other way, to or from another peer
+    kElsewhere  // on another link of its route
+  };
+  // Where a message on link `l` is seen from a segment; nothing: not in its way.
+  [[nodiscard]] std::optional<Where> where_of(LinkId l, const replay::MessageSeen& m,
+                                              const PathSegment& s) const {
+    if (beside_.are_one(l, s.held_by)) return kThere;
+    const auto host = beside_.host_of(s.held_by);
+    if (!host || beside_.host_of(l) != host) return kElsewhere;
+    const auto peer = [&](RankId src, RankId dst) {
+      const HostId from = q_.placement[src.index()], to = q_.placement[dst.index()];
+      return from.index() == *host ? to : from;
+    };
+    if (peer(m.src, m.dst) == peer(s.rank, s.receiver)) return std::nullopt;
+    return kBeside;
+  }
+  void watch(LinkId l, std::uint32_t segment) {
+    std::vector<std::uint32_t>& list = on_link_[l.index()];
+    if (list.empty() || list.back() != segment) list.push_back(segment);
+  }
   [[nodiscard]] std::span<const LinkId> links_of(RankId src, RankId dst) {
     return routes_.at(sockets_.id(routes_, src.index(), dst.index())).links;
   }
@@ -185,12 +243,13 @@ class Rivals {
   const std::vector<PathSegment>& segments_;
   topology::RouteCache routes_;
   topology::SocketRoutes sockets_;
+  LinksBeside beside_;
   Lists on_link_;
   std::uint64_t messages_ = 0;
   std::vector<std::uint64_t> itself_;  // by segment: the message that it is, counted from 1; 0 = not seen yet
   bool any_ = false;
-  // Bytes by segment, whether only on other links of its route, and pair of ranks.
-  std::map<std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::int64_t> weights_;
+  // Bytes by segment, place and pair of ranks.
+  std::map<std::tuple<std::uint32_t, Where, std::uint32_t, std::uint32_t>, std::int64_t> weights_;
 };
 
 }  // namespace

@@ -85,6 +85,54 @@ TEST(PathDetails, MessagesOfOneKindAreInEachOthersWay) {
             0.9 * static_cast<double>(part(asked, PathPart::kContention).count()));
 }
 
+// Rank 2 sends 4 MB to rank 0, which sends 1 MB to each of the others meanwhile. With two peers its port carries half of its
+// link each way: 1 MB of the 4 takes twice its time until both have come. Nobody else comes in over that link, and what
+// goes to rank 2 takes nothing away: without rank 1 there is but one peer.
+TEST(PathDetails, ContentionAtAPortWithSeveralPeersIsOfThoseThatGoTheOtherWay) {
+  MemoryTrace t(3);
+  t.p2p(0, OpKind::irecv, 2, 0, 4 * kLarge, CommId(0), 0);
+  t.p2p(0, OpKind::isend, 1, 1, kLarge, CommId(0), 1);
+  t.p2p(0, OpKind::isend, 2, 2, kLarge, CommId(0), 2);
+  t.p2p(1, OpKind::recv, 0, 1, kLarge);
+  t.p2p(2, OpKind::irecv, 0, 2, kLarge, CommId(0), 0);
+  t.p2p(2, OpKind::send, 0, 0, 4 * kLarge);
+  for (std::uint32_t i = 0; i < 3; ++i) t.wait(0, i);
+  t.wait(2, 0);
+  auto platform = topology::load_platform("crossbar:n=3,bw=1GB/s,lat=0").value();
+  ASSERT_TRUE(platform.fabric.share_ports({{2, 0.5}}));
+  Asked asked(std::move(t), std::move(platform), "");
+  // Both of 1 MB share 0.5 GB/s for 4 ms.
+  ASSERT_NEAR(static_cast<double>(part(asked, PathPart::kContention).count()), 2000.0 * kMicro, 2);
+  const PathDetails d = details(asked);
+  expect_sums(asked, d);
+  EXPECT_EQ(d.nobody, Duration(0));
+  ASSERT_EQ(d.rivals.size(), 1u);
+  EXPECT_EQ(d.rivals[0].src, RankId(0));
+  EXPECT_EQ(d.rivals[0].dst, RankId(1));
+}
+
+// Two GPUs exchange 1 and 4 MB over links that carry 12 GB/s both ways together, 10 one way.
+TEST(PathDetails, ContentionOfAPcieLinkIsOfBothDirections) {
+  MemoryTrace t(2);
+  for (const std::uint32_t r : {0u, 1u}) {
+    const std::int32_t other = r == 0 ? 1 : 0;
+    t.p2p(r, OpKind::irecv, other, 0, r == 0 ? 4 * kLarge : kLarge, CommId(0), 0);
+    t.p2p(r, OpKind::isend, other, 0, r == 0 ? kLarge : 4 * kLarge, CommId(0), 1);
+    t.wait(r, 0);
+    t.wait(r, 1);
+  }
+  Asked asked(std::move(t),
+              topology::load_platform("pcie:switches=0,cards=2,gpus=1,bw=10GB/s,both_bw=12GB/s").value(), "");
+  // 6 GB/s each for 1 MB: two fifths of that more than alone.
+  ASSERT_NEAR(static_cast<double>(part(asked, PathPart::kContention).count()), 1e6 / 6e9 * 0.4 * 1e12, 2);
+  const PathDetails d = details(asked);
+  expect_sums(asked, d);
+  EXPECT_EQ(d.nobody, Duration(0));
+  ASSERT_EQ(d.rivals.size(), 1u);
+  EXPECT_EQ(d.rivals[0].src, RankId(0));
+  EXPECT_EQ(d.rivals[0].dst, RankId(1));
+}
+
 TEST(PathDetails, ComputationIsThatOfTheKernelsOnThePath) {
   MemoryTrace t(2);
   const auto kernel = [&](std::uint32_t rank, traces::Kernel k, std::int64_t n) {
