@@ -45,13 +45,11 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
-std::string told_command(const std::vector<std::string>& words) {
+std::string told_command(const std::vector<std::string>& words, const std::vector<std::string>& besides) {
   std::vector<std::string> told{"weft"};
   std::vector<std::string_view> decide_nothing = {"--json",     "--csv",     "--report", "--threads",
                                                   "--progress", "--journal", "--shard"};
-  // What a search writes besides is named by who asks, not by its journal (weft merge); of other verbs -o is what they are for.
-  if (words.size() > 1 && (words[1] == "tune" || words[1] == "search"))
-    decide_nothing.insert(decide_nothing.end(), {"-o", "--output", "--svg", "--histogram"});
+  decide_nothing.insert(decide_nothing.end(), besides.begin(), besides.end());
   for (std::size_t i = 1; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") {
@@ -59,13 +57,14 @@ std::string told_command(const std::vector<std::string>& words) {
       break;
     }
     if (word == "--quiet" || word == "--spread") continue;
-    bool left_out = false;
+    bool left_out = false, with_next = false;
     for (const std::string_view flag : decide_nothing) {
-      const bool with_value =
-          word.starts_with(flag) && word.size() > flag.size() && (flag == "-o" || word[flag.size()] == '=');
+      const bool with_value = word.starts_with(flag) && word.size() > flag.size() &&
+                              (!flag.starts_with("--") || word[flag.size()] == '=');
       left_out = left_out || word == flag || with_value;
-      if (word == flag) ++i;
+      with_next = with_next || word == flag;
     }
+    if (with_next) ++i;
     if (!left_out) told.push_back(word);
   }
   return shell_line(told);

@@ -14,8 +14,9 @@ namespace weft::cli {
 [[nodiscard]] std::vector<std::string> words_of(std::string_view line);
 
 // The command line as a result tells it: as typed, but without the path of the program and without what decides nothing
-// about the result (where JSON, CSV and what a search writes go, threads, progress, quiet, journal and shard), so that
-// equal runs give equal bytes.
-[[nodiscard]] std::string told_command(const std::vector<std::string>& words);
+// about the result (where JSON and CSV go, threads, progress, quiet, journal and shard, and the flags `besides` with their
+// values), so that equal runs give equal bytes.
+[[nodiscard]] std::string told_command(const std::vector<std::string>& words,
+                                       const std::vector<std::string>& besides);
 
 }  // namespace weft::cli

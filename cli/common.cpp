@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/command_line.hpp"
 #include "cli/flags/values.hpp"
 #include "cli/tell.hpp"
 #include "cli/verb.hpp"
@@ -58,11 +59,24 @@ std::vector<Outputs::Given> other_words(const CommonOptions& common) {
   return words;
 }
 
+// Outputs of a verb that keeps journals, by all their names: who asks names them, not what is kept (weft merge). Of other
+// verbs they are what it is for.
+std::vector<std::string> outputs_beside(const CommonOptions& common) {
+  std::vector<std::string> names;
+  if (common.app->get_option_no_throw("--journal") == nullptr) return names;
+  for (const CLI::Option* o : common.app->get_options()) {
+    if (!common.outputs->has(o->get_name())) continue;
+    for (const std::string& name : o->get_snames()) names.push_back("-" + name);
+    for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
 }  // namespace
 
 Action with_outputs(CommonOptions& common, Work work) {
-  return [&common, work = std::move(work)](const std::string& command) -> Result<void> {
-    common.command = command;
+  return [&common, work = std::move(work)](const std::vector<std::string>& words) -> Result<void> {
+    common.command = told_command(words, outputs_beside(common));
     WEFT_TRY(common.outputs->open(other_words(common)));
     Result<void> done = work();
     WEFT_TRY(common.outputs->finish());

@@ -17,7 +17,6 @@
 #include <map>
 #include <new>
 
-#include "cli/command_line.hpp"
 #include "cli/help.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/verb.hpp"
@@ -136,7 +135,7 @@ int run(int argc, char** argv) {
   if (is_made(name)) {                                                                    \
     CLI::App* sub = app.add_subcommand(name, summary " (not supported in this version)"); \
     sub->allow_extras();                                                                  \
-    actions[sub] = [](const std::string&) {                                               \
+    actions[sub] = [](const std::vector<std::string>&) {                                  \
       return Result<void>(not_supported("weft " name, "a later version"));                \
     };                                                                                    \
   }
@@ -144,7 +143,7 @@ int run(int argc, char** argv) {
 #undef WEFT_VERB
 #undef WEFT_VERB_LATER
   actions[app.add_subcommand("help", "this page, or that of a VERB, with examples")] =
-      [&app](const std::string&) -> Result<void> { return write_output("-", app.help()); };
+      [&app](const std::vector<std::string>&) -> Result<void> { return write_output("-", app.help()); };
   app.footer(examples_of("") + "Each verb: weft help VERB");
 
   if (words.empty()) {
@@ -181,7 +180,7 @@ int run(int argc, char** argv) {
   if (const CLI::Option* const o = given_nothing(app))
     return fail(usage_error("a flag with an empty value", o->get_name(), "a value, or no such flag"));
   const auto chosen = app.get_subcommands();
-  const Result<void> r = actions.at(chosen.front())(told_command({argv, argv + argc}));
+  const Result<void> r = actions.at(chosen.front())({argv, argv + argc});
   return r ? 0 : fail(r.error());
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "cli/command_line.hpp"
 #include "cli/help.hpp"
 #include "cli/verb.hpp"
 
@@ -26,7 +25,7 @@ Result<void> run_verb(std::vector<std::string> words) {
   } catch (const CLI::ParseError& e) {
     return parse_error(app, e);
   }
-  return action(told_command(told));
+  return action(told);
 }
 
 }  // namespace weft::cli

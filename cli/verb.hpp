@@ -39,8 +39,8 @@ struct CommonOptions {
 // What a verb does once its options are parsed and its outputs are open: the exit code 0, or an error.
 // A finding (exit code 1) is an Error of kind kFinding returned after the outputs were written.
 using Work = std::function<Result<void>()>;
-// The same with everything around it; `command` is the command line.
-using Action = std::function<Result<void>(const std::string& command)>;
+// The same with everything around it; `words` are the command line.
+using Action = std::function<Result<void>(const std::vector<std::string>& words)>;
 // Opens the outputs, works, and tells when standard output did not take what was printed. `common` must live as long
 // as what `work` owns.
 [[nodiscard]] Action with_outputs(CommonOptions& common, Work work);

@@ -31,7 +31,7 @@ Action setup(CLI::App& app) {
   }
   app.add_option("SHELL", *shell, names)->required()->check(CLI::IsMember(known));
   app.footer("Use:\n" + use);
-  return [shell, &app](const std::string&) -> Result<void> {
+  return [shell, &app](const std::vector<std::string>&) -> Result<void> {
     for (const Shell& s : kShells)
       if (s.name == *shell) return write_output("-", s.script(command_tree(*app.get_parent())));
     return usage_error("unknown shell", *shell, "one of those of weft completion --help");

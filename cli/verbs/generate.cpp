@@ -68,9 +68,9 @@ Action setup(CLI::App& app) {
     (*actions)[sub] = std::move(action);
   }
   app.allow_extras();
-  return [&app, actions, known](const std::string& command) -> Result<void> {
+  return [&app, actions, known](const std::vector<std::string>& words) -> Result<void> {
     for (const auto& [sub, action] : *actions)
-      if (sub->parsed()) return action(command);
+      if (sub->parsed()) return action(words);
     const auto rest = app.remaining();
     const std::string kind = rest.empty() ? "" : rest.front();
     return usage_error("generate: which kind of trace?", kind, one_of(kind, known));

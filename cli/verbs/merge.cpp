@@ -75,7 +75,7 @@ Action setup(CLI::App& app) {
       "Runs nothing: every point must be there, or those that are not are named (exit code 3). What comes\n"
       "out is what one run of the command writes, byte for byte. Traces and platforms are looked for where\n"
       "the command names them, so it is run in the same folder as the shards.");
-  return [o](const std::string&) { return run(*o); };
+  return [o](const std::vector<std::string>&) { return run(*o); };
 }
 
 }  // namespace weft::cli::verb_merge

@@ -303,12 +303,12 @@ Action setup(CLI::App& app) {
   add_output(app, o->common, "-o,--output", o->out, "export to FILE [- = stdout]");
   add_common(app, o->common);
   const Action act = with_outputs(o->common, [o] { return run(*o); });
-  return [o, &app, act](const std::string& command) -> Result<void> {
+  return [o, &app, act](const std::vector<std::string>& words) -> Result<void> {
     WEFT_TRY(
         refuse_unused(app, o->action == "export" ? kNotOfExport : kOnlyOfExport, "platform " + o->action));
     if (o->action == "list") WEFT_TRY(refuse_unused(app, kOfAPlatform, "platform list"));
     if (o->action == "export" && o->out.empty()) o->out = "-";
-    return act(command);
+    return act(words);
   };
 }
 

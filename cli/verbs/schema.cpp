@@ -65,7 +65,7 @@ Action setup(CLI::App& app) {
       "A JSON Schema (draft 2020-12) that stands alone. Its $id holds the version that the output tells "
       "under\n"
       "\"schema\". It describes what this version of Weft writes: a later one may add keys.");
-  return [words, &app](const std::string&) -> Result<void> {
+  return [words, &app](const std::vector<std::string>&) -> Result<void> {
     if (words->at(0).empty()) return write_output("-", list_of_schemas());
     WEFT_ASSIGN(const SchemaRow row, row_of(words->at(0), words->at(1), *app.get_parent()));
     return write_output("-", report::json_text(composed_schema(row.file)));

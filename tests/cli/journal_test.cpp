@@ -112,6 +112,11 @@ TEST(CliJournal, AMergeWritesWhatItIsAskedForAndNothingElse) {
   EXPECT_EQ(w.read("p.svg"), "mine");
   EXPECT_EQ(w.read("h.csv"), "mine");
   EXPECT_EQ(ordered_json::parse(w.read("m.json"))["command"], "weft search halo --grid 2x2 --on cs-storm");
+  const std::string tune = "tune hpl --on crossbar-16 --n 400 --nb 100 --p 2 --q 2 --evaluations 8";
+  for (const char* output : {" -o best.dat", " -obest.dat", " --output best.dat", " --output=best.dat"}) {
+    ASSERT_EQ(w.weft(tune + " --json t.json --quiet" + output).exit_code, 0) << output;
+    EXPECT_EQ(ordered_json::parse(w.read("t.json"))["command"], "weft " + tune) << output;
+  }
 }
 
 // A placement that comes through a pipe is there once: for the key of the point and for each of its replays.
