@@ -8,6 +8,7 @@
 
 #include "cli/tell.hpp"
 #include "core/of_flag.hpp"
+#include "core/printable.hpp"
 #include "core/quantity_text.hpp"
 
 namespace weft::cli {
@@ -102,7 +103,7 @@ Result<report::Timeline> ExportFlag::timeline(traces::TraceReader& trace, Durati
 }
 
 Result<void> ExportFlag::write(traces::TraceReader& trace, const predict::RunFacts& facts,
-                               const std::vector<HostId>& placement) {
+                               const std::vector<HostId>& placement, std::vector<std::string>& warnings) {
   if (exports_.empty()) return {};
   WEFT_ASSIGN(report::Timeline drawn, timeline(trace, facts.result->makespan));
   report::add_path(drawn, facts.result->path);
@@ -110,14 +111,24 @@ Result<void> ExportFlag::write(traces::TraceReader& trace, const predict::RunFac
   std::vector<std::uint32_t> node_of_rank;
   node_of_rank.reserve(placement.size());
   for (const HostId h : placement) node_of_rank.push_back(nodes.try_emplace(h, nodes.size()).first->second);
+  std::vector<std::string> found;
   const report::Replayed run{
       trace,
       fmt::format("{} on {}", predict::trace_label(facts), predict::platform_label(*facts.platform)),
       node_of_rank,
       drawn,
       ops_.ops(),
-      facts};
-  for (const auto& e : exports_) WEFT_TRY(e->write(run));
+      facts,
+      &found};
+  for (const auto& e : exports_) {
+    found.clear();
+    WEFT_TRY(e->write(run));
+    const std::string place = e->places().front();
+    for (const std::string& w : found)
+      warnings.push_back(fmt::format("{}: {}", is_standard_output(place) ? "stdout" : place, w));
+  }
+  if (common_->outputs->take_standard_output() && !common_->quiet)
+    for (const std::string& w : warnings) tell("weft replay: warning: {}\n", printable(w));
   return {};
 }
 

@@ -25,9 +25,10 @@ class ExportFlag {
   // `fabric` and `placement`, hosts by rank, live until write().
   Result<void> open(replay::ReplayOptions& options, const topology::Fabric& fabric,
                     const std::vector<HostId>& placement);
-  // After it. `trace` is the one that was replayed.
+  // After it. `trace` is the one that was replayed. `warnings` gets what outputs do not hold of it, which is told on standard
+  // error, too, where an output takes standard output.
   Result<void> write(traces::TraceReader& trace, const predict::RunFacts& facts,
-                     const std::vector<HostId>& placement);
+                     const std::vector<HostId>& placement, std::vector<std::string>& warnings);
 
  private:
   [[nodiscard]] std::string take(const std::string& spec);

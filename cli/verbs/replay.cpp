@@ -365,8 +365,12 @@ Result<void> run(const Options& o) {
 
   const std::vector<report::JobFacts> job_facts = facts_of(jobs);
   const auto* several = jobs.size() > 1 ? &job_facts : nullptr;
+  // Before the result is told, which has what exports warn of; it is told even if one of them fails.
+  std::vector<std::string> of_exports;
+  const Result<void> exported = o.exported->write(*trace, facts, placement, of_exports);
+  runs.result.warnings.insert(runs.result.warnings.end(), of_exports.begin(), of_exports.end());
   WEFT_TRY(tell(o, facts, runs, several));
-  WEFT_TRY(o.exported->write(*trace, facts, placement));
+  WEFT_TRY(exported);
   if (seen) {
     std::vector<report::PageRun> shown(1);
     WEFT_ASSIGN(shown.front(), seen->finish(*trace, facts));

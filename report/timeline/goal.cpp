@@ -29,7 +29,7 @@ class Goal final : public ReplayExport {
       if (index >= of_rank.size() || of_rank[index].end < 0) return 0;
       return of_rank[index].end - of_rank[index].begin;
     };
-    return traces::export_trace(run.trace, "goal", place_, {&expanded, picoseconds});
+    return traces::export_trace(run.trace, "goal", place_, {&expanded, picoseconds, run.warnings});
   }
 
  private:

@@ -13,7 +13,7 @@ class Otf2 final : public ReplayExport {
     return {};
   }
   [[nodiscard]] Result<void> write(const Replayed& run) override {
-    return archive_->write(run.trace, run.ops);
+    return archive_->write(run.trace, run.ops, run.warnings);
   }
 
  private:

@@ -27,6 +27,7 @@ struct Replayed {
   const Timeline& timeline;                        // where a format shows a choice of ranks and times,
   const traces::ReplayedOps& ops;  // and where it shows every operation; the other one is empty
   const predict::RunFacts& facts;
+  std::vector<std::string>* warnings = nullptr;  // as traces::ExportOptions::warnings
 };
 
 class ReplayExport {

@@ -181,5 +181,14 @@ TEST(Otf2Cli, ReplayedPatternsComeBack) {
   }
 }
 
+TEST(Otf2Cli, AReplaysArchiveIsToldToHaveNoPolls) {
+  const Workspace w;
+  WEFT_NEEDS(built_with_otf2(w), "built without OTF2");
+  ASSERT_EQ(w.weft("generate hpl --n 300 --nb 64 --p 2 --q 2 -o h.weft").exit_code, 0);
+  const auto warnings = json_of(w, "replay h.weft --on dahu --export otf2:out")["warnings"];
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0].get<std::string>(), HasSubstr("are regions only: an archive does not say which"));
+}
+
 }  // namespace
 }  // namespace weft::testing::otf2_test

@@ -132,6 +132,21 @@ TEST(CliReplay, AScheduleHasRecordedComputationAsItWasScaled) {
             replay_json(w, "t.txt --compute-scale 2" + kOn)["makespan_s"]);
 }
 
+TEST(CliReplay, AScheduleIsToldToHaveNoPolls) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate hpl --n 300 --nb 64 --p 2 --q 2 -o h.weft").exit_code, 0);
+  const std::string warning = " are left out: what follows a hit stands where the recording had it";
+  const auto j = replay_json(w, "h.weft --on dahu --export goal:h.goal");
+  ASSERT_EQ(j["warnings"].size(), 1u);
+  EXPECT_THAT(j["warnings"][0].get<std::string>(), StartsWith("h.goal: "));
+  EXPECT_THAT(j["warnings"][0].get<std::string>(), HasSubstr(warning));
+  EXPECT_THAT(w.weft("replay h.weft --on dahu --export goal:h.goal").out, HasSubstr("warning: h.goal: "));
+  const Outcome piped = w.weft("replay h.weft --on dahu --export goal:-");
+  EXPECT_EQ(piped.out, w.read("h.goal"));
+  EXPECT_THAT(piped.err, HasSubstr("weft replay: warning: stdout: "));
+  EXPECT_THAT(piped.err, HasSubstr(warning));
+}
+
 TEST(CliReplay, CollectivesFollowALibrarysRulesAndTheResultSaysWhichAlgorithmEachTook) {
   const Workspace w;
   std::string text;

@@ -50,7 +50,7 @@ std::string exported(MemoryTrace& t, const topology::Platform& p, const std::str
   auto archive = traces::open_replayed_otf2(dir);
   if (!archive) return archive.error().message();
   if (const auto r = replay::replay(t, p, hosts, o); !r) return r.error().message();
-  const auto written = (*archive)->write(t, ops.ops());
+  const auto written = (*archive)->write(t, ops.ops(), nullptr);
   return written ? "" : written.error().message();
 }
 

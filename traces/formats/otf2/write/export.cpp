@@ -43,6 +43,9 @@ class ProgramRegion {
   bool inside_ = false;
 };
 
+constexpr std::string_view kRegionsOnly =
+    "regions only: an archive does not say which of them found its message";
+
 Result<void> write_recorded(TraceReader& trace, std::uint32_t r, otf2::RankExporter& rank,
                             ProgramRegion program, PollCount& polls) {
   OpBlock block;
@@ -107,7 +110,7 @@ Result<RankOps> read_ops(TraceReader& trace, std::uint32_t r) {
 // Operations in the order in which the replay had them: a poll that hit earlier than it did in the recording runs what
 // follows earlier. Memory: the operations of one rank.
 Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedRank& replayed,
-                            otf2::RankExporter& rank, ProgramRegion program) {
+                            otf2::RankExporter& rank, ProgramRegion program, PollCount& polls) {
   WEFT_ASSIGN(const RankOps all, read_ops(trace, r));
   const auto time_of = [&](std::size_t i) {
     return i < replayed.times.size() ? replayed.times[i] : OpTime();
@@ -125,6 +128,7 @@ Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedR
         continue;
       }
       program.operation(t.begin, t.end);
+      polls.add(all.ops[i]);
       WEFT_TRY(write(i, t));
       if (all.is_pair(i)) WEFT_TRY(write(++i, t));
     }
@@ -153,17 +157,20 @@ void write_devices(const TraceReader& trace, std::uint32_t r, std::vector<OpDevi
 class WrittenArchive final : public ReplayedArchive {
  public:
   explicit WrittenArchive(std::unique_ptr<otf2::ArchiveWriter> out) : out_(std::move(out)) {}
-  Result<void> write(TraceReader& trace, const ReplayedOps& replayed) override {
+  Result<void> write(TraceReader& trace, const ReplayedOps& replayed,
+                     std::vector<std::string>* warnings) override {
     trace.rewind();
     static const ReplayedRank none;
+    PollCount polls;
     for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
       const ReplayedRank& of_rank = r < replayed.size() ? replayed[r] : none;
       otf2::RankExporter rank(trace, r, *out_, otf2::Matches(of_rank.matches));
       out_->begin_rank(r);
-      WEFT_TRY(write_replayed(trace, r, of_rank, rank, {trace, *out_}));
+      WEFT_TRY(write_replayed(trace, r, of_rank, rank, {trace, *out_}, polls));
       out_->end_events();
     }
     for (std::uint32_t r = 0; r < replayed.size(); ++r) write_devices(trace, r, replayed[r].devices, *out_);
+    polls.tell(kRegionsOnly, warnings);
     return out_->commit(trace);
   }
 
@@ -182,7 +189,7 @@ Result<void> export_otf2(TraceReader& trace, const std::string& path, const Expo
     WEFT_TRY(write_recorded(trace, r, rank, {trace, *out}, polls));
     out->end_events();
   }
-  polls.tell("regions only: an archive does not say which of them found its message", options.warnings);
+  polls.tell(kRegionsOnly, options.warnings);
   return out->commit(trace);
 }
 

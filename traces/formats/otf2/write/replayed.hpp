@@ -60,8 +60,9 @@ using ReplayedOps = std::vector<ReplayedRank>;  // by rank
 class ReplayedArchive {
  public:
   virtual ~ReplayedArchive() = default;
-  // The whole trace, from its start; the archive appears whole.
-  [[nodiscard]] virtual Result<void> write(TraceReader& trace, const ReplayedOps& replayed) = 0;
+  // The whole trace, from its start; the archive appears whole. `warnings`: as of an export (traces/exports/export.hpp).
+  [[nodiscard]] virtual Result<void> write(TraceReader& trace, const ReplayedOps& replayed,
+                                           std::vector<std::string>* warnings) = 0;
 };
 
 // Before the replay, so that a place that is taken is told at once. Errors: kNotSupported (built without OTF2), kBadInput.
