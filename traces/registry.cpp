@@ -2,8 +2,12 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "traces/formats.hpp"
 #include "traces/formats/first_bytes.hpp"
+#include "traces/packed/other_trace.hpp"
 
 namespace weft::traces {
 namespace {
@@ -67,6 +71,33 @@ Result<std::string> head_of(const std::string& path) {
   return read;
 }
 
+// What is packed in a file that is none of its reader's, or in a folder of which it says that no trace is there.
+std::optional<Error> packed_in(const std::string& path, const Format& f, const Error& error) {
+  namespace fs = std::filesystem;
+  std::error_code ec;
+  if (fs::is_regular_file(path, ec)) {
+    const auto head = first_bytes(path);
+    return head && !f.sniff(path, *head) ? packed_trace(path) : std::nullopt;
+  }
+  std::vector<std::string> files;
+  if (error.where == path)
+    for (const auto& e : fs::directory_iterator(path, ec))
+      if (e.is_regular_file(ec)) files.push_back(e.path().string());
+  std::ranges::sort(files);
+  for (const std::string& file : files)
+    if (auto found = packed_trace(file)) return found;
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<TraceReader>> open_as(const Format& f, const std::vector<std::string>& paths,
+                                             const OpenOptions& options) {
+  auto trace = f.open(paths, options);
+  if (trace) return trace;
+  for (const std::string& path : paths)
+    if (auto packed = packed_in(path, f, trace.error())) return *std::move(packed);
+  return trace;
+}
+
 }  // namespace
 
 std::string_view sniffed_format(const std::string& path, std::string_view first_bytes,
@@ -83,14 +114,14 @@ Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::stri
     for (const Format& f : kFormats)
       if (options.from == f.name) {
         if (f.open == nullptr) return not_read(f);
-        return f.open(paths, options);
+        return open_as(f, paths, options);
       }
     return usage_error("unknown trace format", options.from, expected_names(trace_formats(), options.from));
   }
 
   WEFT_ASSIGN(const std::string head, head_of(paths[0]));
   if (const Format* f = sniffed(paths[0], head)) {
-    if (f->open != nullptr) return f->open(paths, options);
+    if (f->open != nullptr) return open_as(*f, paths, options);
     Error e = not_read(*f);
     e.where = paths[0];
     return e;

@@ -238,6 +238,61 @@ TEST(TiInput, PackedTracesOfOtherFormatsAreToldByNameAndHowToUnpackThem) {
             "none.gz:1:3: error: unknown action; got \"jump\"");
 }
 
+// Their own readers find no trace there, and nobody does in a folder.
+TEST(PackedTraces, AreToldByNameInFoldersAndWhereTheirFormatIsAskedFor) {
+  const TempDir dir;
+  const std::string ti = dir.write("t.txt", "0 send 1 3 8 0\n1 recv 0 3 8 0\n");
+  for (const char* to : {"weft", "goal"}) {
+    auto t = open_trace({ti});
+    ASSERT_TRUE(t);
+    ASSERT_TRUE(export_trace(**t, to, dir.path(std::string("t.") + to)));
+  }
+  const std::string weft = slurp(dir.path("t.weft")), goal = slurp(dir.path("t.goal"));
+  const std::string meta = "hostname=n\nnumprocs=1\nfileprefix=d\n", bin =
+                                                                         "\xff\xaa\xdd"
+                                                                         "DUMPI then";
+  dir.write("goals/a", "no trace");
+  dir.write("dumpi/d.meta", meta);
+  for (const char* sub : {"wefts", "metas", "anchors"}) fs::create_directory(dir.path(sub));
+  const auto pack = [&](const std::string& name, const std::string& bytes) {
+    write_archive(dir.path(name), ARCHIVE_FILTER_GZIP, {{"data", bytes}}, true);
+  };
+  pack("goals/run.gz", goal);
+  pack("wefts/run.weft.gz", weft);
+  pack("dumpi/d-0000.bin.gz", bin);
+  pack("metas/d.meta.gz", meta);
+  pack("anchors/traces.otf2.gz", "anchor");
+  pack("t.goal.gz", goal);
+  pack("t.txt.gz", "0 send 1 3 8 0\n1 recv 0 3 8 0\n");
+  write_archive(dir.path("t.tar"), ARCHIVE_FILTER_NONE, {{"README", "of a run\n"}, {"t.weft", weft}});
+  struct Case {
+    std::string path, from, where, format, unpack;
+  };
+  std::vector<Case> cases{{"dumpi", "", "dumpi/d-0000.bin.gz", "dumpi", "gzip -d"},
+                          {"dumpi/d.meta", "", "dumpi/d-0000.bin.gz", "dumpi", "gzip -d"}};
+  for (const char* from : {"", "ti", "goal", "otf2"}) {
+    cases.push_back({"goals", from, "goals/run.gz", "goal", "gzip -d"});
+    cases.push_back({"wefts", from, "wefts/run.weft.gz", "weft", "gzip -d"});
+    cases.push_back({"metas", from, "metas/d.meta.gz", "dumpi", "gzip -d"});
+    cases.push_back({"anchors", from, "anchors/traces.otf2.gz", "otf2", "gzip -d"});
+  }
+  for (const char* from : {"weft", "goal", "dumpi", "otf2"}) {
+    cases.push_back({"t.goal.gz", from, "t.goal.gz", "goal", "gzip -d"});
+    cases.push_back({"t.tar", from, "t.tar!t.weft", "weft", "tar -xf"});
+  }
+  for (const Case& c : cases) {
+    const auto t = open_trace({dir.path(c.path)}, c.from);
+    ASSERT_FALSE(t) << c.path;
+    EXPECT_EQ(t.error().message(), dir.path(c.where) + ": error: not supported: a packed " + c.format +
+                                       " trace; expected the trace, unpacked with \"" + c.unpack + "\"")
+        << c.path << " from " << c.from;
+  }
+  // TI text is read packed, but by its own reader.
+  const auto text = open_trace({dir.path("t.txt.gz")}, "goal");
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().what, "no statement begins like this");
+}
+
 TEST(TiInput, ADirectoryMayHoldTheTextOfEachRankCompressed) {
   const TempDir dir;
   std::vector<std::string> paths;

@@ -12,6 +12,7 @@
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "traces/formats/dumpi/rank_file.hpp"
+#include "traces/packed/other_trace.hpp"
 #include "traces/weft/format.hpp"
 
 namespace weft::traces::dumpi {
@@ -116,9 +117,10 @@ Result<std::vector<std::string>> from_meta(const std::string& path) {
   std::vector<std::string> out;
   for (std::uint32_t r = 0; r < *ranks; ++r) {
     out.push_back(rank_name((dir / prefix).string(), r));
-    if (!fs::is_regular_file(out.back(), ec))
-      return bad_input(path, fmt::format("numprocs is {}, and the file of rank {} is missing", *ranks, r), {},
-                       out.back());
+    if (fs::is_regular_file(out.back(), ec)) continue;
+    if (auto packed = packed_trace_of(out.back())) return *std::move(packed);
+    return bad_input(path, fmt::format("numprocs is {}, and the file of rank {} is missing", *ranks, r), {},
+                     out.back());
   }
   if (const std::string one_more = rank_name((dir / prefix).string(), *ranks); fs::exists(one_more, ec))
     return bad_input(path, "there are more files than numprocs says", one_more,

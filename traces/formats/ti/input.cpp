@@ -14,9 +14,9 @@
 
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
-#include "traces/formats.hpp"
 #include "traces/formats/first_bytes.hpp"
-#include "traces/formats/ti/archive_library.hpp"
+#include "traces/packed/other_trace.hpp"
+#include "traces/packed/walk_archive.hpp"
 
 namespace weft::traces {
 namespace {
@@ -25,20 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kChunkBytes = 1u << 20;
 constexpr std::size_t kMaxIndexBytes = 8u << 20;
-
-// What compresses one text.
-struct Packing {
-  std::string_view extension, first, unpack;
-};
-constexpr Packing kPackings[] = {{".gz", "\x1f\x8b", "gzip -d"},
-                                 {".zst", "\x28\xb5\x2f\xfd", "zstd -d"},
-                                 {".xz", {"\xfd\x37zXZ\0", 6}, "xz -d"},
-                                 {".bz2", "BZh", "bzip2 -d"}};
-const Packing* packing_of(std::string_view first) {
-  const auto* const p =
-      std::ranges::find_if(kPackings, [&](const Packing& one) { return first.starts_with(one.first); });
-  return p != std::end(kPackings) ? p : nullptr;
-}
 
 std::string_view first_line(std::string_view text) {
   text = without_bom(text);
@@ -84,7 +70,6 @@ class FirstLine {
 struct FileCloser {
   void operator()(std::FILE* f) const { std::fclose(f); }
 };
-using ArchivePtr = std::unique_ptr<archive, decltype(ArchiveLibrary::read_free)>;
 
 Result<void> read_plain(const std::string& path, std::size_t part, const TiInput::Chunk& chunk) {
   const std::unique_ptr<std::FILE, FileCloser> f(std::fopen(path.c_str(), "rbe"));
@@ -96,121 +81,6 @@ Result<void> read_plain(const std::string& path, std::size_t part, const TiInput
   if (std::ferror(f.get()) != 0) return bad_input(path, fmt::format("cannot read: {}", std::strerror(errno)));
   return chunk(part, {}, true);
 }
-
-// The byte: where a file that is cut off ends, else how far the library had come.
-Error archive_fault(const ArchiveLibrary& library, const std::string& path, const std::string& member,
-                    archive* a) {
-  const char* text = library.error_string(a);
-  const std::string_view why = text != nullptr ? text : "unknown reason";
-  std::error_code ec;
-  auto byte = static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a, -1)));
-  if (why.find("runcated") != std::string_view::npos)
-    if (const std::uint64_t end = fs::file_size(path, ec); !ec) byte = end;
-  return bad_input(byte > 0 ? BytePos{path, byte}.text() : path,
-                   fmt::format("cannot unpack{}: {}", member.empty() ? "" : " " + member, why));
-}
-
-// The number of files in an archive that its size explains: names and headers compress, too.
-std::uint64_t most_members(std::uint64_t packed) { return 65'536 + packed / 16; }
-
-// Visits every regular file of an archive, or the one text of a compressed file (name empty).
-// enter(name) says whether the data are wanted; then data(chunk, last). What is not wanted is unpacked all the same,
-// and all counts: no more than most_unpacked() of what was read so far.
-Result<void> walk_archive(const std::string& path, const std::function<bool(const std::string&)>& enter,
-                          const std::function<Result<void>(std::string_view, bool)>& data) {
-  WEFT_ASSIGN(const ArchiveLibrary library, load_archive_library());
-  const ArchivePtr a(library.read_new(), library.read_free);
-  if (a == nullptr) throw std::bad_alloc();
-  // Those that docs/trace-format.md names: others start programs.
-  library.read_support_filter_gzip(a.get());
-  library.read_support_filter_zstd(a.get());
-  library.read_support_filter_xz(a.get());
-  library.read_support_filter_bzip2(a.get());
-  library.read_support_format_tar(a.get());
-  library.read_support_format_raw(a.get());
-  if (library.read_open_filename(a.get(), path.c_str(), kChunkBytes) != ARCHIVE_OK)
-    return archive_fault(library, path, {}, a.get());
-  std::error_code ec;
-  const std::uint64_t packed = fs::file_size(path, ec);
-  std::uint64_t unpacked = 0, members = 0;
-  while (true) {
-    archive_entry* entry = nullptr;
-    const int r = library.read_next_header(a.get(), &entry);
-    if (r == ARCHIVE_EOF) return {};
-    if (r < ARCHIVE_WARN) return archive_fault(library, path, {}, a.get());
-    if (library.filter_count(a.get()) > 2)  // the last one is the file itself
-      return bad_input(path, "compressed more than once", library.filter_name(a.get(), 1),
-                       "compressed text, or a tar");
-    if (++members > most_members(packed))
-      return bad_input(path, "the archive has too many files for its size", {},
-                       fmt::format("at most {}", most_members(packed)));
-    const bool raw = (library.format(a.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_RAW;
-    if (!raw && library.entry_filetype(entry) != AE_IFREG) continue;
-    const char* stored = library.entry_pathname(entry);
-    std::string name = raw || stored == nullptr ? "" : stored;
-    while (name.starts_with("./")) name.erase(0, 2);
-    const bool wanted = enter(name);
-    while (true) {
-      const void* block = nullptr;
-      std::size_t n = 0;
-      la_int64_t offset = 0;
-      const int d = library.read_data_block(a.get(), &block, &n, &offset);
-      if (d == ARCHIVE_EOF) break;
-      if (d < ARCHIVE_WARN) return archive_fault(library, path, name, a.get());
-      unpacked += n;
-      const auto read =
-          static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a.get(), -1)));
-      if (unpacked > most_unpacked(read))
-        return bad_input(BytePos{path, read}.text(), "the file unpacks to too much",
-                         fmt::format("{} bytes of {}", unpacked, read), std::string(kMostUnpacked));
-      if (wanted) WEFT_TRY(data(std::string_view(static_cast<const char*>(block), n), false));
-    }
-    if (wanted) WEFT_TRY(data({}, true));
-  }
-}
-
-// Looks for a trace of another format in what a packed file holds: those are read unpacked only.
-class OtherTrace {
- public:
-  // `head`: the first bytes of the file.
-  OtherTrace(const std::string& path, std::string_view head) : path_(path), packing_(packing_of(head)) {}
-
-  // A text begins: a member of an archive, or what was compressed (empty).
-  void begin(const std::string& member) {
-    member_ = member;
-    first_ = {};
-    looked_ = false;
-  }
-  // Which comes in pieces.
-  void add(std::string_view data, bool last) {
-    if (found_ || looked_) return;
-    first_.add(data);
-    if (first_.wanted() > 0 && !last) return;
-    looked_ = true;
-    if (first_.bytes().empty() || looks_like_ti_line(first_.bytes())) return;
-    std::string name = member_.empty() ? path_ : path_ + "!" + member_;
-    const bool compressed = member_.empty() && packing_ != nullptr;
-    std::string unpacked = name;  // its name
-    if (compressed && name.ends_with(packing_->extension))
-      unpacked.resize(name.size() - packing_->extension.size());
-    const std::string_view format = sniffed_format(unpacked, first_.bytes(), "ti");
-    if (format.empty()) return;
-    found_ = not_supported(
-        fmt::format("a packed {} trace", format),
-        fmt::format("the trace, unpacked with \"{}\"", compressed ? packing_->unpack : "tar -xf"));
-    found_->where = std::move(name);
-  }
-  // The first that there was.
-  [[nodiscard]] const std::optional<Error>& found() const { return found_; }
-
- private:
-  const std::string& path_;
-  const Packing* packing_;
-  std::string member_;
-  FirstBytes first_;
-  bool looked_ = false;
-  std::optional<Error> found_;
-};
 
 // "dir/trace_rank-12.txt", "dir/trace_rank-12.txt.gz" -> prefix "dir/trace_rank-", number 12.
 struct Numbered {
@@ -227,7 +97,7 @@ std::optional<Numbered> numbered(const std::string& name) {
   // Of compressed text the one before it, unless the number is there.
   const std::string_view extension = std::string_view(name).substr(end);
   if (end > begin && !is_digit(name[end - 1]) &&
-      std::ranges::find(kPackings, extension, &Packing::extension) != std::end(kPackings))
+      std::ranges::find(packing_extensions(), extension) != packing_extensions().end())
     if (const std::size_t before = name.rfind('.', end - 1); before != std::string::npos && before > begin)
       end = before;
   std::size_t digits = end;
@@ -319,10 +189,6 @@ bool looks_like_ti_index(const std::string& path, std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return false;
   return std::ranges::any_of(index_lines(text),
                              [&](const IndexLine& l) { return resolve(path, l.name).has_value(); });
-}
-
-bool looks_compressed_or_tar(std::string_view b) {
-  return packing_of(b) != nullptr || (b.size() > 262 && b.substr(257, 5) == "ustar");
 }
 
 Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {

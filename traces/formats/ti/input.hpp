@@ -52,6 +52,5 @@ class TiInput {
 [[nodiscard]] bool looks_like_ti_line(std::string_view text);
 // True for text, of the file `path`, of which a line names a file: which of the others are missing is then to be told.
 [[nodiscard]] bool looks_like_ti_index(const std::string& path, std::string_view text);
-[[nodiscard]] bool looks_compressed_or_tar(std::string_view first_bytes);
 
 }  // namespace weft::traces

@@ -23,6 +23,7 @@
 #include "traces/formats/ti/input.hpp"
 #include "traces/formats/ti/parser.hpp"
 #include "traces/memory_trace.hpp"
+#include "traces/packed/walk_archive.hpp"
 #include "traces/weft/format.hpp"
 
 namespace weft::traces {

@@ -1,4 +1,4 @@
-#include "traces/formats/ti/archive_library.hpp"
+#include "traces/packed/archive_library.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

@@ -1,0 +1,120 @@
+#include "traces/packed/walk_archive.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <new>
+
+#include "core/files/input_file.hpp"
+#include "core/source_pos.hpp"
+#include "traces/packed/archive_library.hpp"
+
+namespace weft::traces {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPieceBytes = 1u << 20;
+
+constexpr Packing kPackings[] = {{".gz", "\x1f\x8b", "gzip -d"},
+                                 {".zst", "\x28\xb5\x2f\xfd", "zstd -d"},
+                                 {".xz", {"\xfd\x37zXZ\0", 6}, "xz -d"},
+                                 {".bz2", "BZh", "bzip2 -d"}};
+
+using ArchivePtr = std::unique_ptr<archive, decltype(ArchiveLibrary::read_free)>;
+
+// The byte: where a file that is cut off ends, else how far the library had come.
+Error archive_fault(const ArchiveLibrary& library, const std::string& path, const std::string& member,
+                    archive* a) {
+  const char* text = library.error_string(a);
+  const std::string_view why = text != nullptr ? text : "unknown reason";
+  std::error_code ec;
+  auto byte = static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a, -1)));
+  if (why.find("runcated") != std::string_view::npos)
+    if (const std::uint64_t end = fs::file_size(path, ec); !ec) byte = end;
+  return bad_input(byte > 0 ? BytePos{path, byte}.text() : path,
+                   fmt::format("cannot unpack{}: {}", member.empty() ? "" : " " + member, why));
+}
+
+// The number of files in an archive that its size explains: names and headers compress, too.
+std::uint64_t most_members(std::uint64_t packed) { return 65'536 + packed / 16; }
+
+}  // namespace
+
+const Packing* packing_of(std::string_view first_bytes) {
+  const auto* const p =
+      std::ranges::find_if(kPackings, [&](const Packing& one) { return first_bytes.starts_with(one.first); });
+  return p != std::end(kPackings) ? p : nullptr;
+}
+
+std::span<const std::string_view> packing_extensions() {
+  static constexpr auto kExtensions = [] {
+    std::array<std::string_view, std::size(kPackings)> out{};
+    std::ranges::transform(kPackings, out.begin(), &Packing::extension);
+    return out;
+  }();
+  return kExtensions;
+}
+
+bool looks_compressed_or_tar(std::string_view b) {
+  return packing_of(b) != nullptr || (b.size() > 262 && b.substr(257, 5) == "ustar");
+}
+
+Result<void> walk_archive(const std::string& path, const std::function<bool(const std::string&)>& enter,
+                          const std::function<Result<void>(std::string_view, bool)>& data) {
+  WEFT_ASSIGN(const ArchiveLibrary library, load_archive_library());
+  const ArchivePtr a(library.read_new(), library.read_free);
+  if (a == nullptr) throw std::bad_alloc();
+  // Those that docs/trace-format.md names: others start programs.
+  library.read_support_filter_gzip(a.get());
+  library.read_support_filter_zstd(a.get());
+  library.read_support_filter_xz(a.get());
+  library.read_support_filter_bzip2(a.get());
+  library.read_support_format_tar(a.get());
+  library.read_support_format_raw(a.get());
+  if (library.read_open_filename(a.get(), path.c_str(), kPieceBytes) != ARCHIVE_OK)
+    return archive_fault(library, path, {}, a.get());
+  std::error_code ec;
+  const std::uint64_t packed = fs::file_size(path, ec);
+  std::uint64_t unpacked = 0, members = 0;
+  while (true) {
+    archive_entry* entry = nullptr;
+    const int r = library.read_next_header(a.get(), &entry);
+    if (r == ARCHIVE_EOF) return {};
+    if (r < ARCHIVE_WARN) return archive_fault(library, path, {}, a.get());
+    if (library.filter_count(a.get()) > 2)  // the last one is the file itself
+      return bad_input(path, "compressed more than once", library.filter_name(a.get(), 1),
+                       "compressed text, or a tar");
+    if (++members > most_members(packed))
+      return bad_input(path, "the archive has too many files for its size", {},
+                       fmt::format("at most {}", most_members(packed)));
+    const bool raw = (library.format(a.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_RAW;
+    if (!raw && library.entry_filetype(entry) != AE_IFREG) continue;
+    const char* stored = library.entry_pathname(entry);
+    std::string name = raw || stored == nullptr ? "" : stored;
+    while (name.starts_with("./")) name.erase(0, 2);
+    const bool wanted = enter(name);
+    while (true) {
+      const void* block = nullptr;
+      std::size_t n = 0;
+      la_int64_t offset = 0;
+      const int d = library.read_data_block(a.get(), &block, &n, &offset);
+      if (d == ARCHIVE_EOF) break;
+      if (d < ARCHIVE_WARN) return archive_fault(library, path, name, a.get());
+      unpacked += n;
+      const auto read =
+          static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a.get(), -1)));
+      if (unpacked > most_unpacked(read))
+        return bad_input(BytePos{path, read}.text(), "the file unpacks to too much",
+                         fmt::format("{} bytes of {}", unpacked, read), std::string(kMostUnpacked));
+      if (wanted) WEFT_TRY(data(std::string_view(static_cast<const char*>(block), n), false));
+    }
+    if (wanted) WEFT_TRY(data({}, true));
+  }
+}
+
+}  // namespace weft::traces
