@@ -109,6 +109,16 @@ class MessageCost {
       return std::numeric_limits<double>::infinity();
     return other_rate_cap(bytes, capacity, found);
   }
+  // The part of it that no link has to do with: of a message under load.
+  [[nodiscard]] double loaded_rate(std::int64_t bytes, Found found) const {
+    constexpr double kNone = std::numeric_limits<double>::infinity();
+    const topology::CostSegment* const s =
+        found == Found::kAtPoll ? loaded(mpi_->loaded_transfer, bytes) : nullptr;
+    if (s == nullptr) return kNone;
+    // An intercept below 0 makes the message as a whole faster: its time is that of the line.
+    const double n = static_cast<double>(bytes), time = s->per_byte * n + std::min(s->intercept, 0.0);
+    return time > 0 ? n / time : kNone;
+  }
 
   // Within a host: one leg of a handshake, and the data.
   [[nodiscard]] Elapsed local_leg() const {
@@ -203,13 +213,8 @@ class MessageCost {
   [[nodiscard]] Protocol rule(traces::OpKind kind, bool is_short) const;
   // rate_cap() and data_latency() where platform, poll or what-if has a say.
   [[nodiscard]] double other_rate_cap(std::int64_t bytes, double capacity, Found found) const {
-    if (found == Found::kAtPoll)
-      if (const topology::CostSegment* const s = loaded(mpi_->loaded_transfer, bytes)) {
-        // An intercept below 0 makes the message as a whole faster: its time is that of the line.
-        const double n = static_cast<double>(bytes), time = s->per_byte * n + std::min(s->intercept, 0.0);
-        if (time > 0) return n / time;
-      }
-    if (mpi_->transfer.empty()) return std::numeric_limits<double>::infinity();
+    const double own = loaded_rate(bytes, found);
+    if (own < std::numeric_limits<double>::infinity() || mpi_->transfer.empty()) return own;
     return segment(mpi_->transfer, bytes).bandwidth_factor * capacity;
   }
   [[nodiscard]] Elapsed other_latency(std::int64_t bytes, Duration route_latency, bool eager,

@@ -140,13 +140,14 @@ struct PathResult {
   std::uint64_t copies = 0;           // over links between accelerators and hosts
   std::uint64_t copied = 0;           // bytes of them, the longer way
   Duration slept{0};                  // of kCompute: sleep, which no speed changes
-  Duration local{0};  // of kTransfer: copies at their own pace, which no faster link makes shorter
-  std::uint64_t local_bytes = 0;             // of `bytes` and `copied`
+  // Of kTransfer: what no faster link makes shorter, as copies within a host and flows slower than their links.
+  Duration own_pace{0};
+  std::uint64_t own_pace_bytes = 0;          // of `bytes` and `copied`
   [[nodiscard]] Duration computed() const {  // what faster hosts make shorter
     return parts[static_cast<std::size_t>(PathPart::kCompute)] - slept;
   }
   [[nodiscard]] Duration on_links() const {  // what faster links make shorter
-    return parts[static_cast<std::size_t>(PathPart::kTransfer)] - local +
+    return parts[static_cast<std::size_t>(PathPart::kTransfer)] - own_pace +
            parts[static_cast<std::size_t>(PathPart::kContention)];
   }
   // Latencies paid: one a message sent eagerly, three a rendezvous (request, permission, data), fewer where the receive

@@ -33,4 +33,14 @@ struct FlowTerms {
   return t;
 }
 
+// Message m, whose data came over links, was slower than these alone, so wider ones would not have helped it: as a copy
+// between sockets, or under load. What `transfer` of a platform makes of a link grows with it.
+[[nodiscard]] inline bool at_own_pace(const MessageCost& cost, const Message& m) {
+  // Of an eager message a poll finds out when all of it has come.
+  const Found found = m.protocol == Protocol::kEager ? Found::kWaitedFor : m.found();
+  FlowTerms own;
+  own.alone = m.hops == 0 ? cost.socket_rate(m.bytes, found) : cost.loaded_rate(m.bytes, found);
+  return m.ideal == own.time_alone(cost.size(m.bytes));
+}
+
 }  // namespace weft::replay

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "replay/messages/flow_terms.hpp"
+
 namespace weft::replay {
 
 namespace {
@@ -113,7 +115,7 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender) {
   n.holders = 1;
   n.held_by = m.held_by;
   n.is_message = true;
-  n.local = m.hops == 0;
+  n.own_pace = m.flow.valid() ? at_own_pace(cost_, m) : m.hops == 0;
   if (m.hops > 0) {
     const bool asks = m.protocol != Protocol::kEager && !cost_.known_at_once();
     const bool asked_in_time = asks && (m.state & kLateReceived) == 0;
@@ -218,7 +220,7 @@ void CriticalPath::copied(std::uint32_t rank, std::uint32_t& since, const Copy& 
   n.receiver = rank;
   n.held_by = copy.held_by;
   n.is_message = n.is_copy = true;
-  n.local = copy.own_pace;
+  n.own_pace = copy.own_pace;
 }
 
 // The exchanges are timed at once, so which member waited for which is not kept: after the last one came, `rank` computes,
@@ -305,7 +307,7 @@ PathResult CriticalPath::path() {
         s.copy = n.is_copy;
         (n.is_copy ? out.copies : out.messages) += n.is_request ? 0 : 1;
         (n.is_copy ? out.copied : out.bytes) += n.op;
-        if (n.local) out.local_bytes += n.op;
+        if (n.own_pace) out.own_pace_bytes += n.op;
         out.trips += n.trips;
         out.hops += n.hops;
       } else {
@@ -316,7 +318,7 @@ PathResult CriticalPath::path() {
     const auto& names = n.is_message ? kWireParts : kOwnParts;
     for (std::size_t p = 0; p < names.size(); ++p) {
       const Duration added = add(n.parts[p], names[p], s);
-      if (n.local && names[p] == PathPart::kTransfer) out.local += added;
+      if (n.own_pace && names[p] == PathPart::kTransfer) out.own_pace += added;
     }
     s.to = SimTime(before);
     slept += n.slept;

@@ -127,7 +127,7 @@ class CriticalPath {
     std::uint8_t trips = 0;  // request, permission and data of the message, as far as they count
     bool is_message = false;
     bool is_request = false;  // ... of which only the request has come
-    bool local = false;       // a message within a host, a copy at its own pace
+    bool own_pace = false;    // ... that no wider link makes shorter
     bool is_copy = false;     // a message, of an accelerator's copy
   };
   // Where a rank's accounts stood when its newest node ended.

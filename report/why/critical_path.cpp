@@ -160,10 +160,10 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
   Table parts({{"the makespan is", Table::Align::kLeft}, {"time"}, {"share"}});
   for (std::size_t p = 0; p < replay::kPathPartCount; ++p) {
     const bool data = p == at(PathPart::kTransfer);
-    const Duration time = path.parts[p] - (data ? path.local : Duration(0));
+    const Duration time = path.parts[p] - (data ? path.own_pace : Duration(0));
     if (time.count() != 0) parts.add({kPartTexts[p], show(time), share(time, r.makespan)});
-    if (data && path.local.count() != 0)
-      parts.add({"copies within a host", show(path.local), share(path.local, r.makespan)});
+    if (data && path.own_pace.count() != 0)
+      parts.add({"data at their own pace", show(path.own_pace), share(path.own_pace, r.makespan)});
   }
   parts.add({"makespan", show(r.makespan), share(r.makespan, r.makespan)});
   out += parts.text(width);
@@ -267,7 +267,7 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
     segments.push_back(std::move(j));
   }
   to["critical_path"] = Json{{"parts", std::move(parts)},
-                             {"transfer_local_s", to_seconds(path.local)},
+                             {"transfer_local_s", to_seconds(path.own_pace)},
                              {"messages", path.messages},
                              {"bytes", path.bytes},
                              {"copies", path.copies},
@@ -291,7 +291,7 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
   }
   to["sensitivity"] = Json{{"dT_dL", path.trips},
                            {"dT_dL_link", path.hops},
-                           {"dT_dG", path.bytes + path.copied - path.local_bytes},
+                           {"dT_dG", path.bytes + path.copied - path.own_pace_bytes},
                            {"dT_dcompute_s", to_seconds(path.computed())},
                            {"dT_dbandwidth_s", to_seconds(-path.on_links())}};
   const auto e = efficiency(run);

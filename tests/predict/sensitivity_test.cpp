@@ -140,8 +140,8 @@ TEST(Slopes, CopiesWithinAHostAreNotTheLinks) {
   auto base = replay::replay(asked.trace, asked.platform, asked.placement, options);
   ASSERT_TRUE(base) << base.error().message();
   asked.base = std::move(base).value();
-  EXPECT_NEAR(static_cast<double>(asked.base.path.local.count()), 1000.0 * kMicro, 1000);
-  EXPECT_EQ(asked.base.path.local_bytes, static_cast<std::uint64_t>(kLarge));
+  EXPECT_NEAR(static_cast<double>(asked.base.path.own_pace.count()), 1000.0 * kMicro, 1000);
+  EXPECT_EQ(asked.base.path.own_pace_bytes, static_cast<std::uint64_t>(kLarge));
   const Sensitivity s = all(asked);
   EXPECT_EQ(s.slopes[1].told, Duration(0));
   EXPECT_EQ(s.slopes[1].more, Duration(0));

@@ -135,6 +135,23 @@ TEST(LoadedMessage, AnEarlierPollOfARunFindsItUnderLoadToo) {
   }
 }
 
+TEST(LoadedMessage, IsAtItsOwnPaceOnThePath) {
+  for (const std::int64_t us : {0, 100}) {
+    MemoryTrace t(2);
+    t.p2p(0, OpKind::send, 1, 5, kBytes);
+    if (us > 0) t.compute(1, Duration(us * kUs));
+    poll_and_receive(t, kBytes);
+    const topology::Platform p = machine();
+    ReplayOptions o;
+    o.critical_path = true;
+    const auto r = replay(t, p, {HostId(0), HostId(1)}, o);
+    ASSERT_TRUE(r);
+    // A part of what the link carries grows with it, what cores let through does not.
+    EXPECT_EQ(r->path.on_links().count(), us > 0 ? 0 : kBytes * 125);
+    EXPECT_EQ(r->path.own_pace.count(), us > 0 ? kBytes * 500 : 0);
+  }
+}
+
 TEST(LoadedMessage, TheCostSaysWhatTheEngineDoes) {
   const topology::Platform p = machine();
   const MessageCost cost(p.mpi);

@@ -15,9 +15,11 @@ namespace weft::testing {
 class RandomProgram {
  public:
   enum class Collectives : std::uint8_t { kNone, kBlocking, kAll };
-  explicit RandomProgram(std::uint64_t seed, Collectives collectives = Collectives::kAll)
+  // `probes`: half of the blocking receives wait in a probe first, most of them after a computation.
+  explicit RandomProgram(std::uint64_t seed, Collectives collectives = Collectives::kAll, bool probes = false)
       : rng_(seed),
         collectives_(collectives),
+        probes_(probes),
         ranks_(static_cast<std::uint32_t>(2 + rng_.below(7))),
         trace_(ranks_),
         open_(ranks_),
@@ -55,6 +57,10 @@ class RandomProgram {
   }
   // Earlier receives of the channel that are still open take earlier messages.
   void blocking_receive(std::uint32_t to, std::int32_t source, std::int32_t tag) {
+    if (probes_ && rng_.below(2) == 0) {
+      if (rng_.below(4) > 0) trace_.compute(to, Duration(static_cast<std::int64_t>(rng_.below(20'000'000))));
+      trace_.p2p(to, traces::OpKind::probe, source, tag, 0);
+    }
     trace_.p2p(to, traces::OpKind::recv, source, tag, 1'000'000);
   }
   void send(std::uint32_t from, std::int32_t to, std::int32_t tag, std::int64_t size) {
@@ -156,6 +162,7 @@ class RandomProgram {
 
   Rng rng_;
   Collectives collectives_;
+  bool probes_;
   std::uint32_t ranks_;
   MemoryTrace trace_;
   std::vector<std::vector<std::uint32_t>> open_;  // requests, by rank

@@ -236,7 +236,7 @@ TEST(SocketLinks, WhatTheyHoldBackIsContentionOfTheirNameOnThePath) {
   EXPECT_EQ(part(PathPart::kLatency), 2 * kUs);
   EXPECT_EQ(part(PathPart::kTransfer), kBytes * 250);
   EXPECT_EQ(part(PathPart::kContention), kBytes * 150);
-  EXPECT_EQ(r->path.local.count(), kBytes * 250);
+  EXPECT_EQ(r->path.own_pace.count(), kBytes * 250);
   EXPECT_EQ(r->path.trips, 0u);
   ASSERT_FALSE(r->path.segments.empty());
   EXPECT_EQ(p.fabric.link_name(r->path.segments.back().held_by),
@@ -246,6 +246,21 @@ TEST(SocketLinks, WhatTheyHoldBackIsContentionOfTheirNameOnThePath) {
   EXPECT_EQ(use.bytes, 2u * kBytes);
   EXPECT_EQ(use.busy.count(), kBytes * 400);
   EXPECT_EQ(r->network.contention.count(), 2 * kBytes * 150);
+}
+
+TEST(SocketLinks, ALinkThatIsSlowerThanACopyIsWhatTheCopyTakes) {
+  for (const auto& [bandwidth, own] : {std::pair("2GB/s", false), std::pair("5GB/s", true)}) {
+    MemoryTrace t(8);
+    t.p2p(0, OpKind::send, 1, 0, kBytes);
+    t.p2p(1, OpKind::recv, 0, 0, kBytes);
+    ReplayOptions o;
+    o.critical_path = true;
+    const auto r = replay(t, machine(bandwidth), hosts(8), o);
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->path.own_pace.count(), own ? kBytes * 250 : 0);
+    EXPECT_EQ(r->path.own_pace_bytes, static_cast<std::uint64_t>(own ? kBytes : 0));
+    EXPECT_EQ(r->path.on_links().count(), own ? 0 : kBytes * 500);
+  }
 }
 
 TEST(SocketLinks, OtherNetworksOfTheSameReplay) {

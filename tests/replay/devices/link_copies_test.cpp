@@ -239,7 +239,7 @@ TEST(LinkCopies, OnTheCriticalPathAreLikeMessages) {
     EXPECT_EQ(path.messages, 1u);
     EXPECT_EQ(path.bytes, 1'000'000u);
     const double out = kBytes / (own_pace ? 4e9 : kUp);
-    EXPECT_NEAR(to_seconds(path.local), own_pace ? out : 0, 1e-11);
+    EXPECT_NEAR(to_seconds(path.own_pace), own_pace ? out : 0, 1e-11);
     EXPECT_NEAR(part(PathPart::kTransfer) + part(PathPart::kContention),
                 out + 2 * kBytes / kDown + 1e6 / 50e9, 2e-9);
     Duration sum{0};

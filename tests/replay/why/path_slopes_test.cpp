@@ -1,0 +1,149 @@
+// Slopes that the critical path tells against the same replay with a little more and a little less of what they are of.
+//
+// Without contention the makespan is a largest sum of costs, so it is convex in each of them, and what the path tells is
+// its slope: the line through the replay with that slope lies nowhere above it. Where the path stays on both sides, which is
+// nearly everywhere, all three are the same. WEFT_SEED=N runs one seed.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "replay/engine.hpp"
+#include "tests/replay/random_program.hpp"
+#include "tests/support/memory_trace.hpp"
+#include "tests/support/platform_text.hpp"
+#include "tests/support/seed.hpp"
+
+namespace weft::replay::path_slopes_test {
+namespace {
+
+using testing::MemoryTrace;
+using testing::RandomProgram;
+using topology::Platform;
+using traces::OpKind;
+
+constexpr double kStep = 1e-5;
+
+// Three ranks a host, links of 10 GB/s.
+Platform machine(const std::string& host, const std::string& mpi) {
+  return testing::platform_of_text(
+      "topology { family: \"fat-tree\" set: \"m=4\" set: \"n=2\" set: \"bw=10GB/s\" set: \"lat=300ns\" }\n"
+      "host { speed: \"10Gflops\" ranks: 3 " +
+      host +
+      " }\n"
+      "mpi { eager_limit: \"2000B\" test_cost: \"100ns\"\n"
+      "  send_cost { intercept: \"700ns\" per_byte: \"20ps\" } isend_cost { intercept: \"500ns\" }\n"
+      "  recv_cost { intercept: \"600ns\" per_byte: \"30ps\" }\n" +
+      mpi + " }\n");
+}
+constexpr const char* kLocal = " local_latency: \"400ns\" local_bandwidth: \"5GB/s\" ";
+// Up to 200 kB slower than the links, above faster; shorter ones below what probes find.
+constexpr const char* kLoaded =
+    " loaded_transfer { from: \"1500B\" intercept: \"2us\" per_byte: \"300ps\" }"
+    " loaded_transfer { from: \"200kB\" intercept: \"-3us\" per_byte: \"90ps\" } ";
+constexpr const char* kFactors =
+    " transfer { latency_factor: \"2\" bandwidth_factor: \"0.5\" }"
+    " transfer { from: \"50kB\" latency_factor: \"5\" bandwidth_factor: \"0.9\" } ";
+constexpr const char* kPieces =
+    " local_transfer { intercept: \"1us\" per_byte: \"200ps\" }"
+    " local_transfer { from: \"60kB\" intercept: \"3us\" per_byte: \"100ps\" }"
+    " loaded_local_transfer { from: \"1500B\" intercept: \"2us\" per_byte: \"400ps\" } ";
+
+const std::map<std::string, Platform>& machines() {
+  static const std::map<std::string, Platform> all = [] {
+    const std::string sockets = "sockets: 2 socket_order: \"cyclic\" ";
+    std::map<std::string, Platform> m;
+    m.emplace("plain", machine("", kLocal));
+    m.emplace("loaded", machine("", std::string(kLocal) + kLoaded));
+    m.emplace("factors", machine("", std::string(kLocal) + kLoaded + kFactors));
+    m.emplace("pieces", machine("", std::string(kPieces) + kFactors));
+    for (const char* const bandwidth : {"2GB/s", "8GB/s", "50GB/s"})
+      m.emplace(std::string("sockets of ") + bandwidth,
+                machine(sockets + "socket_bandwidth: \"" + bandwidth + "\"", std::string(kPieces) + kLoaded));
+    return m;
+  }();
+  return all;
+}
+
+// Picoseconds that a step of kStep, more or less, is worth.
+struct Slope {
+  std::string what;
+  double told;
+  std::function<void(Platform&, ReplayOptions&, double sign)> change;
+};
+
+std::vector<Slope> slopes_of(const ReplayResult& r) {
+  constexpr std::int64_t kMore = 1000;  // ticks
+  return {
+      {"latency", static_cast<double>(r.path.trips) * kMore,
+       [](Platform&, ReplayOptions& o, double sign) {
+         o.what_if.latency = Duration(sign > 0 ? kMore : -kMore);
+       }},
+      {"bandwidth", kStep * static_cast<double>(r.path.on_links().count()),
+       [](Platform& p, ReplayOptions&, double sign) {
+         for (std::uint32_t l = 0; l < p.fabric.link_count(); ++l)
+           p.fabric.scale_link(LinkId(l), 1 / (1 + sign * kStep));
+       }},
+      {"computation", kStep * static_cast<double>(r.path.computed().count()),
+       [](Platform&, ReplayOptions& o, double sign) { o.what_if.compute = 1 + sign * kStep; }},
+  };
+}
+
+ReplayResult run(MemoryTrace& t, const Platform& p, const ReplayOptions& o) {
+  std::vector<HostId> hosts;
+  for (std::uint32_t r = 0; r < t.header().ranks; ++r) hosts.emplace_back(r / 3);
+  t.rewind();
+  auto r = replay(t, p, hosts, o);
+  EXPECT_TRUE(r && r->finished) << (r ? r->deadlock.summary() : r.error().message());
+  return r ? std::move(r).value() : ReplayResult{};
+}
+
+// Slopes that were asked about, and those that both sides agreed with.
+struct Asked {
+  std::size_t all = 0, sharp = 0;
+};
+void expect_slopes(MemoryTrace& t, const Platform& p, ReplayOptions o, Asked& asked) {
+  o.model = "contention-free";
+  o.critical_path = true;
+  const ReplayResult base = run(t, p, o);
+  o.critical_path = false;
+  for (const Slope& slope : slopes_of(base)) {
+    std::array<double, 2> by{};  // with less it is shorter by, with more it is longer by
+    for (const double sign : {-1.0, 1.0}) {
+      Platform changed = p;
+      ReplayOptions with = o;
+      slope.change(changed, with, sign);
+      by[sign > 0 ? 1 : 0] =
+          sign * static_cast<double>((run(t, changed, with).makespan - base.makespan).count());
+    }
+    EXPECT_LE(by[0], slope.told + 2) << slope.what;
+    EXPECT_GE(by[1], slope.told - 2) << slope.what;
+    ++asked.all;
+    asked.sharp += by[1] - by[0] <= 4 ? 1 : 0;
+  }
+}
+
+TEST(PathSlopes, AreThoseOfTheMakespanOnEveryPlatform) {
+  Asked asked;
+  for (const std::uint64_t seed : support::seeds_to(40)) {
+    RandomProgram program(seed, RandomProgram::Collectives::kAll, true);
+    for (const auto& [name, p] : machines())
+      for (const RawMode raw : {RawMode::kOff, RawMode::kRendezvous}) {
+        if (raw != RawMode::kOff && name != "loaded" && name != "sockets of 2GB/s") continue;
+        SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + ", " + name +
+                     (raw == RawMode::kOff ? "" : ", raw"));
+        ReplayOptions o;
+        o.raw = raw;
+        o.header = Bytes(seed % 2 == 0 ? 0 : 40);
+        expect_slopes(program.trace(), p, o, asked);
+      }
+  }
+  EXPECT_GT(asked.sharp * 2, asked.all);
+}
+
+}  // namespace
+}  // namespace weft::replay::path_slopes_test
