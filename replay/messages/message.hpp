@@ -30,7 +30,7 @@ enum MessageState : std::uint8_t {
   kCollective = 16,
   kEnvelopeHere = 32,  // its envelope is there; it may wait for earlier messages of its channel (matcher.hpp)
   kFoundAtPoll = 64,   // its receiver polled for it after a computation (Found::kAtPoll)
-  kLateReceived = 128,  // its data waited for the receive (critical_path.hpp)
+  kHeldBack = 128,     // by its receive, which was late, or by its turn (critical_path.hpp)
 };
 
 inline constexpr std::uint32_t kNone = 0xffffffffu;

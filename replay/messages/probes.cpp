@@ -19,8 +19,11 @@ void Probes::poke(std::uint32_t r) {
       });
   if (i != kNone) {
     const Message& m = messages_[i];
-    causes_.waited(r, m, false, k.blocked_since, agenda_.now());
-    hindsight_.woken(r, m, false);
+    // One that was there before the rank came was not waited for, but for who takes the others of this instant.
+    if (seen_from(m) >= k.blocked_since) {
+      causes_.waited(r, m, false, k.blocked_since, agenda_.now());
+      hindsight_.woken(r, m, false);
+    }
     return ranks_.make_ready(r);
   }
   if (next != Instant::never()) agenda_.post(next, EventKind::kProbeWake, r);

@@ -59,13 +59,24 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
 }
 
 void Transfers::envelope_arrived(std::uint32_t i) {
-  Matcher::Turn turn = matcher_.arrives(i);
+  const Matcher::Turn own = matcher_.arrives(i);
+  if (own.message == kNone) return;
+  if (own.more) return take_turns(i, own.recv);
+  delivered(i, own.recv);
+}
+
+void Transfers::take_turns(std::uint32_t i, std::uint32_t recv) {
   const std::uint32_t src = messages_[i].src, dst = messages_[i].dst, context = messages_[i].context;
-  while (turn.message != kNone) {
-    delivered(turn.message, turn.recv);
-    if (!turn.more || agenda_.failed()) return;
-    turn = matcher_.next_in_order(src, dst, context);
+  std::uint32_t past = hindsight_.gives_turns(messages_[i], router_.is_copy(messages_[i]));
+  delivered(i, recv);
+  for (bool more = true; more && !agenda_.failed();) {
+    const Matcher::Turn next = matcher_.next_in_order(src, dst, context);
+    if (next.message == kNone) break;
+    hindsight_.takes_turn(messages_[next.message], past);
+    delivered(next.message, next.recv);
+    more = next.more;
   }
+  hindsight_.turns_taken(past);
 }
 
 bool Transfers::instant_over() {
@@ -159,7 +170,8 @@ void Transfers::leave(std::uint32_t i, Elapsed before) {
 
 void Transfers::start_flow(std::uint32_t i) {
   {
-    const Message& m = messages_[i];
+    Message& m = messages_[i];
+    m.flow_start = agenda_.now();
     if (!cost_.known_at_once() && m.protocol == Protocol::kEager) {
       envelope_arrived(i);  // with the first byte
       if (agenda_.failed()) return;
@@ -167,7 +179,6 @@ void Transfers::start_flow(std::uint32_t i) {
   }
   Message& m = messages_[i];
   const std::int64_t size = cost_.size(m.bytes);
-  m.flow_start = agenda_.now();
   if (size == 0) return arrive(i);
   const auto route = router_.chosen(i);
   const FlowTerms t = flow_terms(cost_, m, route, options_.rtt_weights);

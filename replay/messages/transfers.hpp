@@ -111,6 +111,8 @@ class Transfers {
 
  private:
   void delivered(std::uint32_t i, std::uint32_t recv);
+  // Message i has its turn, and then those that waited for it.
+  void take_turns(std::uint32_t i, std::uint32_t recv);
   // `late`: receive `r` is posted only now.
   void match(std::uint32_t i, std::uint32_t r, bool late);
   // Both sides were told.

@@ -93,7 +93,12 @@ std::uint32_t CriticalPath::cut(std::uint32_t rank, Instant now) {
   return h.node;
 }
 
-std::uint32_t CriticalPath::message(const Message& m, bool sender) {
+std::uint32_t CriticalPath::message(const Message& m, bool sender, bool envelope) {
+  const bool eager = m.protocol == Protocol::kEager, held = (m.state & kHeldBack) != 0;
+  // A probe waits for the request of a message alone; its data come later, and are what counts. Those of an eager message that
+  // waited for its turn had come before.
+  const bool request = envelope || (m.state & kStarted) == 0 || (eager && held);
+  if (request && held && nodes_[m.path].end == agenda_.now()) return hold(m.path);
   CauseBook::Account a{};
   causes_.explain(a, m, sender, nodes_[m.path].end, agenda_.now());
   const std::uint32_t parent = hold(m.path);
@@ -105,8 +110,7 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender) {
   n.parts[kShare] = of(a, Cause::kContention);
   n.parts[kTurn] = of(a, Cause::kInOrder) + of(a, Cause::kLateSender) + of(a, Cause::kLateReceiver);
   n.end = agenda_.now();
-  // A probe waits for the request of a message alone; its data come later, and are what counts.
-  n.is_request = (m.state & kStarted) == 0;
+  n.is_request = request;
   n.op = n.is_request ? 0 : static_cast<std::uint64_t>(m.bytes);
   n.rank = m.src;
   n.receiver = m.dst;
@@ -117,11 +121,9 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender) {
   n.is_message = true;
   n.own_pace = m.flow.valid() ? at_own_pace(cost_, m) : m.hops == 0;
   if (m.hops > 0) {
-    const bool asks = m.protocol != Protocol::kEager && !cost_.known_at_once();
-    const bool asked_in_time = asks && (m.state & kLateReceived) == 0;
-    n.trips = n.is_request ? std::uint8_t{1}
-                           : static_cast<std::uint8_t>(1 + (asked_in_time ? 1 : 0) +
-                                                       (asks && cost_.has_permission() ? 1 : 0));
+    const bool asks = !eager && !cost_.known_at_once();
+    const int first = (request || asks) && !held ? 1 : 0;  // the way of its request, or of its first byte
+    n.trips = static_cast<std::uint8_t>(first + (request ? 0 : 1 + (asks && cost_.has_permission() ? 1 : 0)));
     n.hops = static_cast<std::uint16_t>(std::min(0xffff, n.trips * m.hops));
   }
   return node;

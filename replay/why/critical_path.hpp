@@ -1,7 +1,8 @@
 // CriticalPath: the chain of computations and messages that made the replay as long as it is.
 //
 // A rank goes on from its own past until it waits; the wait ends with a message, and from there back the message is what
-// counts: up to the instant when it could begin, which is the later one of its send and, of a rendezvous, its receive.
+// counts: up to the instant when it could begin, which is the later one of its send and, of a rendezvous, its receive. One that
+// waited for its turn behind an earlier message goes on from the envelope of that.
 // So every instant has one predecessor, and from the rank that finishes last back to 0 every tick of the makespan
 // belongs to exactly one part. (Dimemas calls it that, too; LLAMP's path is the same without contention.)
 //
@@ -45,7 +46,22 @@ class CriticalPath {
     const std::uint32_t node = hold(actor(m.dst, target));
     drop(m.path);
     m.path = node;
-    m.state |= kLateReceived;
+    m.state |= kHeldBack;
+  }
+  // The envelope of m comes now, with all its data if it is `whole`. Messages that were sent after it and came before waited
+  // for that: one is m of takes_turn(). `past`: of gives_turns(), held until turns_taken().
+  [[nodiscard]] std::uint32_t gives_turns(const Message& m, bool whole) {
+    return on_ ? message(m, false, !whole) : kNone;
+  }
+  void takes_turn(Message& m, std::uint32_t past) {
+    // Its data may yet come, and count then.
+    if (!on_ || (m.protocol == Protocol::kEager && (m.state & kArrived) == 0)) return;
+    drop(m.path);
+    m.path = hold(past);
+    m.state |= kHeldBack;
+  }
+  void turns_taken(std::uint32_t& past) {
+    if (on_) drop(past);
   }
   // The row of m is given back.
   void over(Message& m) {
@@ -152,8 +168,8 @@ class CriticalPath {
     const bool run = t.value != Target::kNobody && (t.value & Target::kActivity) != 0;
     return run ? runs_[t.value & ~Target::kActivity] : cut(rank, agenda_.now());
   }
-  // A node, held once, of the life of m up to now.
-  [[nodiscard]] std::uint32_t message(const Message& m, bool sender);
+  // A node, held once, of the life of m up to now. `envelope`: as far as that, whose data may be under way.
+  [[nodiscard]] std::uint32_t message(const Message& m, bool sender, bool envelope = false);
   // The rank's past is `node` from here on, whose hold it takes over.
   void go_on(std::uint32_t rank, std::uint32_t node);
   void remember(std::uint32_t rank, Instant since);

@@ -55,6 +55,12 @@ class Hindsight {
     path_.late_receiver(m, target);
     if ((m.state & kCollective) == 0) waits_.calls(m.dst);
   }
+  // Earlier ones of its channel have come, and have their turn now that m came; `whole`: with all its data.
+  [[nodiscard]] std::uint32_t gives_turns(const Message& m, bool whole) {
+    return path_.gives_turns(m, whole);
+  }
+  void takes_turn(Message& m, std::uint32_t past) { path_.takes_turn(m, past); }
+  void turns_taken(std::uint32_t& past) { path_.turns_taken(past); }
   void side_over(std::uint32_t row, std::uint32_t rank, Target target) {
     if (any_) ideal_.side_over(row, rank, target);
   }

@@ -127,6 +127,51 @@ TEST(CriticalPath, ContentionIsBookedOnTheLinkThatHeldTheMessage) {
   }
 }
 
+// A copy of 60 us, sent at 3; 13 us later a request within the host, which is there at once and waits for its turn until
+// the copy has come: no later send, and no less computation, would change that.
+TEST(CriticalPath, GoesOnFromTheMessageThatOneBehindItWaitedFor) {
+  auto p = microsecond_platform();
+  p.ranks_per_host = 2;
+  p.mpi.local_transfer = {{0, 0, 1e-9}};
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::send, 1, 1, 60 * kSmall);
+  t.compute(0, Duration(10 * kMicro));
+  t.p2p(0, OpKind::ssend, 1, 2, kSmall);
+  t.p2p(1, OpKind::irecv, 0, 1, 60 * kSmall, CommId(0), 0);
+  t.p2p(1, OpKind::recv, 0, 2, kSmall);
+  t.wait(1, 0);
+  ReplayOptions o;
+  o.critical_path = true;
+  const auto r = replay(t, p, {HostId(0), HostId(0)}, o);
+  ASSERT_TRUE(r) << r.error().message();
+  EXPECT_EQ(way(*r), "0 0>1 0>1 1");
+  EXPECT_EQ(parts(*r), (Micros{{"send_overhead", 3}, {"transfer", 61}, {"recv_overhead", 4}}));
+  EXPECT_EQ(r->path.messages, 2u);
+  EXPECT_EQ(r->path.bytes, 61'000u);
+}
+
+// A message of tag 5 is there early; that of tag 6 comes at 52 us, when the first byte of one for a receive from any source
+// comes, too. The probe for tag 5 then waits for who takes that one, which takes no time: it was not waited for.
+TEST(CriticalPath, LeavesOutAMessageThatAProbeDidNotWaitFor) {
+  auto p = microsecond_platform();
+  p.mpi.recv_overhead = Duration(0);
+  MemoryTrace t(3);
+  t.p2p(0, OpKind::send, 1, 5, kSmall);
+  t.compute(0, Duration(44 * kMicro));
+  t.p2p(0, OpKind::send, 1, 6, kSmall);
+  t.compute(2, Duration(48 * kMicro));
+  t.p2p(2, OpKind::send, 1, 9, kSmall);
+  t.p2p(1, OpKind::irecv, traces::kAnySource, 9, kSmall, CommId(0), 0);
+  t.p2p(1, OpKind::recv, 0, 6, kSmall);
+  t.p2p(1, OpKind::probe, 0, 5, kSmall);
+  t.p2p(1, OpKind::recv, 0, 5, kSmall);
+  t.compute(1, Duration(10 * kMicro));
+  t.wait(1, 0);
+  const auto r = run(t, p);
+  EXPECT_EQ(way(r), "0 0>1 1");
+  EXPECT_EQ(parts(r), (Micros{{"compute", 54}, {"send_overhead", 6}, {"latency", 1}, {"transfer", 1}}));
+}
+
 // A token that goes around twice while each rank computes: the path is the token, every region and rank by name.
 TEST(CriticalPath, FollowsATokenThroughRegionsAndCollectives) {
   MemoryTrace t(4);

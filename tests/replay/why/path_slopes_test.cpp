@@ -77,6 +77,15 @@ struct Slope {
 };
 
 std::vector<Slope> slopes_of(const ReplayResult& r) {
+  const auto part = [&](PathPart p) {
+    return static_cast<double>(r.path.parts[static_cast<std::size_t>(p)].count());
+  };
+  const auto longer = [](std::vector<topology::CostSegment>& list, double sign) {
+    for (topology::CostSegment& c : list) {
+      c.intercept *= 1 + sign * kStep;
+      c.per_byte *= 1 + sign * kStep;
+    }
+  };
   constexpr std::int64_t kMore = 1000;  // ticks
   return {
       {"latency", static_cast<double>(r.path.trips) * kMore,
@@ -90,6 +99,18 @@ std::vector<Slope> slopes_of(const ReplayResult& r) {
        }},
       {"computation", kStep * static_cast<double>(r.path.computed().count()),
        [](Platform&, ReplayOptions& o, double sign) { o.what_if.compute = 1 + sign * kStep; }},
+      {"sends", kStep * part(PathPart::kSendOverhead),
+       [longer](Platform& p, ReplayOptions&, double sign) {
+         longer(p.mpi.send_cost, sign);
+         longer(p.mpi.isend_cost, sign);
+       }},
+      {"receives", kStep * part(PathPart::kRecvOverhead),
+       [longer](Platform& p, ReplayOptions&, double sign) { longer(p.mpi.recv_cost, sign); }},
+      {"tests", 10 * kStep * part(PathPart::kPolls),
+       [](Platform& p, ReplayOptions&, double sign) {
+         p.mpi.test_cost +=
+             Duration(std::llround(sign * 10 * kStep * static_cast<double>(p.mpi.test_cost.count())));
+       }},
   };
 }
 
@@ -132,10 +153,10 @@ TEST(PathSlopes, AreThoseOfTheMakespanOnEveryPlatform) {
   for (const std::uint64_t seed : support::seeds_to(40)) {
     RandomProgram program(seed, RandomProgram::Collectives::kAll, true);
     for (const auto& [name, p] : machines())
-      for (const RawMode raw : {RawMode::kOff, RawMode::kRendezvous}) {
+      for (const RawMode raw : {RawMode::kOff, RawMode::kEager, RawMode::kDetached, RawMode::kRendezvous}) {
         if (raw != RawMode::kOff && name != "loaded" && name != "sockets of 2GB/s") continue;
-        SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + ", " + name +
-                     (raw == RawMode::kOff ? "" : ", raw"));
+        SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + ", " + name + ", raw mode " +
+                     std::to_string(static_cast<int>(raw)));
         ReplayOptions o;
         o.raw = raw;
         o.header = Bytes(seed % 2 == 0 ? 0 : 40);
