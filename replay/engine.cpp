@@ -184,6 +184,7 @@ bool ends_as_recorded(traces::TraceReader& trace, const topology::Platform& plat
   quiet.on_region = nullptr;
   quiet.on_message = nullptr;
   quiet.on_device = nullptr;
+  quiet.on_copy = nullptr;
   quiet.on_again = nullptr;
   traces::RecordedMatches recorded(trace);
   const auto again = simulate_as_read(recorded, platform, placement, quiet, nullptr);

@@ -59,6 +59,14 @@ struct DeviceSeen {
   SimTime begin, end;
 };
 
+// Bytes of a copy over links (Kernel.place = "links") that went one way, whether its rank made it or launched it.
+struct CopySeen {
+  RankId rank;
+  HostId from, to;  // its accelerator and its host's memory, one or the other first
+  std::int64_t bytes = 0;
+  SimTime left, arrived;  // of the data; the latency of their way is over when they leave
+};
+
 // A replay as it would be if something were otherwise, to see what the makespan depends on.
 struct WhatIf {
   Duration latency{
@@ -116,6 +124,8 @@ struct ReplayOptions {
   std::function<void(const MessageSeen& message)> on_message;
   // When set: every kernel and copy that a rank launched, those of a lane in order. It can end after all ranks.
   std::function<void(const DeviceSeen& device)> on_device;
+  // When set: every copy over links whose data have come, of one that goes both ways each of them. It can end after all ranks.
+  std::function<void(const CopySeen& copy)> on_copy;
   // Called where a replay begins anew: what on_region and on_message have told is void. Not set: those that might are not
   // tried where one of the two is (direct/direct_replay.hpp).
   std::function<void()> on_again;

@@ -160,7 +160,7 @@ void add_options(KeyMaker& key, const replay::ReplayOptions& options) {
   const auto& [raw, raw_switch, header, rtt_weights, model, accuracy, compute_scale, collectives,
                collective_rules, recorded_matches, join_computations, ranks_ahead, noise, seed, first_rank,
                unseen_s, critical_path, wait_states, ideal_network, what_if, on_progress, on_no_ideal, on_op,
-               on_match, on_hang, on_region, on_message, on_device, on_again] = options;
+               on_match, on_hang, on_region, on_message, on_device, on_copy, on_again] = options;
   key.add("raw", static_cast<std::uint64_t>(raw));
   key.add("raw_switch", raw_switch ? fmt::format("{}", raw_switch->value()) : std::string("none"));
   key.add("header", static_cast<std::uint64_t>(header.value()));

@@ -56,8 +56,8 @@ void DeviceCopies::start_flow(std::uint32_t i) {
   Message& m = messages_[i];
   m.flow_start = agenda_.now();
   if (m.bytes == 0) return arrive(i);
-  const Ends& e = ends_[m.src];
-  const auto route = m.tag == 1 ? router_.between(e.memory, e.device) : router_.between(e.device, e.memory);
+  const auto [from, to] = way(m);
+  const auto route = router_.between(from, to);
   const double cap = copies_[m.all_next].cap;
   const double alone = std::min(route.narrowest, cap);
   m.ideal = Elapsed::of_seconds(static_cast<double>(m.bytes) / alone);
@@ -70,6 +70,10 @@ void DeviceCopies::arrive(std::uint32_t i) {
   const Message m = messages_[i];
   messages_[i].context = 0;
   messages_.give(i);
+  if (options_.on_copy) {
+    const auto [from, to] = way(m);
+    options_.on_copy({RankId(m.src), from, to, m.bytes, m.flow_start.rounded(), agenda_.now().rounded()});
+  }
   Copy& copy = copies_[m.all_next];
   if (--copy.flows > 0) return;
   const Copy over = copy;

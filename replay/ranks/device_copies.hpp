@@ -78,6 +78,14 @@ class DeviceCopies {
     // copy that it makes itself.
     std::uint32_t since = kNone, own_since = kNone;
   };
+  struct Way {
+    HostId from, to;
+  };
+  // Of the bytes that are row m of messages.
+  [[nodiscard]] Way way(const Message& m) const {
+    const auto [device, memory] = ends_[m.src];
+    return m.tag == 1 ? Way{memory, device} : Way{device, memory};
+  }
   void set_out(std::uint32_t r, std::uint64_t op, const LinkCopy& copy, Target target, bool queued);
   void one_way(std::uint32_t copy, HostId from, HostId to, const LinkCopy& what);
 

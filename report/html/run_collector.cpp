@@ -36,6 +36,10 @@ void RunCollector::attach(replay::ReplayOptions& options) {
     messages_.add(m);
     traffic_.add(m);
   };
+  options.on_copy = [this, before = std::move(options.on_copy)](const replay::CopySeen& c) {
+    if (before) before(c);
+    traffic_.add(c);
+  };
   options.on_region = [this, before = std::move(options.on_region)](RankId rank, RegionId region,
                                                                     SimTime begin, SimTime end) {
     if (before) before(rank, region, begin, end);

@@ -27,6 +27,7 @@ class TrafficCollector {
   TrafficCollector(std::uint32_t ranks, const topology::Fabric& fabric, const std::vector<HostId>& placement,
                    const replay::ReplayOptions& options);
   void add(const replay::MessageSeen& m);
+  void add(const replay::CopySeen& c) { load_.add(c); }  // from no rank to another
   [[nodiscard]] TrafficSection finish(Duration makespan);
 
  private:

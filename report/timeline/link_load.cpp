@@ -47,15 +47,18 @@ LinkLoadCollector::LinkLoadCollector(const topology::Fabric& fabric, const std::
     unknown_ = fmt::format("routing {} chooses a route for every message", fabric.routing().name());
 }
 
+const std::vector<LinkId>& LinkLoadCollector::route(HostId from, HostId to) {
+  auto& links = routes_[std::uint64_t{from.index()} << 32 | to.index()];
+  if (links.empty() && from != to && !fabric_.routing().route(from, to, links)) links.clear();
+  return links;
+}
+
 const std::vector<LinkId>& LinkLoadCollector::route(RankId src, RankId dst) {
   if (const LinkId own = sockets_.link(src.index(), dst.index()); own.valid()) {
     between_sockets_.assign(1, own);
     return between_sockets_;
   }
-  const HostId from = placement_[src.index()], to = placement_[dst.index()];
-  auto& links = routes_[std::uint64_t{from.index()} << 32 | to.index()];
-  if (links.empty() && from != to && !fabric_.routing().route(from, to, links)) links.clear();
-  return links;
+  return route(placement_[src.index()], placement_[dst.index()]);
 }
 
 // Twice as much time a bin.
@@ -66,19 +69,31 @@ void LinkLoadCollector::widen() {
 }
 
 void LinkLoadCollector::add(const replay::MessageSeen& m) {
-  if (!unknown_.empty()) return;
   const double bytes = static_cast<double>(m.bytes) + header_;
-  if (bytes <= 0) return;
-  if (routes_.size() >= kMostRoutes) {
-    unknown_ = "more pairs of hosts send to each other than are kept";
-    return;
-  }
-  const Duration left = m.left.time_since_epoch(), arrived = m.arrived.time_since_epoch();
+  if (counts(bytes))
+    spread(bytes, route(m.src, m.dst), m.left.time_since_epoch(), m.arrived.time_since_epoch());
+}
+
+void LinkLoadCollector::add(const replay::CopySeen& c) {
+  const auto bytes = static_cast<double>(c.bytes);
+  if (counts(bytes))
+    spread(bytes, route(c.from, c.to), c.left.time_since_epoch(), c.arrived.time_since_epoch());
+}
+
+bool LinkLoadCollector::counts(double bytes) {
+  if (!unknown_.empty() || bytes <= 0) return false;
+  if (routes_.size() < kMostRoutes) return true;
+  unknown_ = "more pairs of hosts send to each other than are kept";
+  return false;
+}
+
+void LinkLoadCollector::spread(double bytes, const std::vector<LinkId>& links, Duration left,
+                               Duration arrived) {
   latest_ = std::max(latest_, arrived);
   while (arrived / kBins >= bin_) widen();
   const auto first = static_cast<std::size_t>(left / bin_), last = static_cast<std::size_t>(arrived / bin_);
   const double whole = static_cast<double>((arrived - left).count());
-  for (const LinkId l : route(m.src, m.dst)) {
+  for (const LinkId l : links) {
     carried_[l.index()] += bytes;
     std::uint32_t& at = row_of_[l.index()];
     if (at == kNone) {

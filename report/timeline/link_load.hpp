@@ -1,13 +1,13 @@
 // What every link carries when: for the heat map of the page and for the counters of viewers.
 //
-// From messages alone: a message's bytes are spread evenly over the time between the instant at which its data leave and that
-// at which all have come, over every link of its route. So the bytes of a link over all time are those that the replay
-// counts (network::LinkUse), and how they lie within a message's own time is not known. Where flows share links, none carries
-// more than its bandwidth: what a bin would have beyond that moves to the nearest bins with room, as long as the link is in use
-// without a break. (Of two messages that overlap, each is faster while it is alone: its even spread has too much where both
-// are, too little beside it.) Where they do not (contention-free) a link can carry more than its bandwidth, and is shown to.
-// Where the routing chooses per message nothing is known of links. Messages of exchange series are told to nobody
-// (ReplayOptions::on_message).
+// From messages, and copies between accelerators and their hosts: the bytes of each are spread evenly over the time between
+// the instant at which its data leave and that at which all have come, over every link of its route. So the bytes of a link
+// over all time are those that the replay counts (network::LinkUse), and how they lie within a message's own time is not
+// known. Where flows share links, none carries more than its bandwidth: what a bin would have beyond that moves to the
+// nearest bins with room, as long as the link is in use without a break. (Of two messages that overlap, each is faster while
+// it is alone: its even spread has too much where both are, too little beside it.) Where they do not (contention-free) a
+// link can carry more than its bandwidth, and is shown to. Where the routing chooses per message nothing is known of links.
+// Messages of exchange series are told to nobody (ReplayOptions::on_message).
 #pragma once
 
 #include <cstdint>
@@ -44,11 +44,17 @@ class LinkLoadCollector {
   LinkLoadCollector(const topology::Fabric& fabric, const std::vector<HostId>& placement,
                     const replay::ReplayOptions& options);
   void add(const replay::MessageSeen& m);
+  void add(const replay::CopySeen& c);
   // To be called once.
   [[nodiscard]] LinkLoad finish(Duration makespan);
 
  private:
+  const std::vector<LinkId>& route(HostId from, HostId to);
   const std::vector<LinkId>& route(RankId src, RankId dst);
+  // Whether so many bytes are to be spread.
+  [[nodiscard]] bool counts(double bytes);
+  // Bytes that move over `links` from `left` to `arrived`.
+  void spread(double bytes, const std::vector<LinkId>& links, Duration left, Duration arrived);
   void widen();
   [[nodiscard]] std::vector<double> bytes_of(LinkId l, Duration end) const;
 

@@ -45,6 +45,7 @@ void TimelineCollector::attach(replay::ReplayOptions& options) {
     timeline_.lanes.resize(timeline_.ranks);
     timeline_.lanes[d.rank.index()] |= static_cast<std::uint8_t>(1u << static_cast<unsigned>(d.lane));
   };
+  options.on_copy = [this](const replay::CopySeen& c) { load_.add(c); };
   options.on_message = [this](const replay::MessageSeen& m) {
     load_.add(m);
     if (!timeline_.is_chosen(m.src.index()) || !timeline_.is_chosen(m.dst.index()) ||

@@ -88,7 +88,7 @@ struct Timeline {
       lanes;  // a bit for each lane that the rank has in `devices`; empty: nobody has one
   std::vector<std::string> regions;
   SimTime from, to, end;                // what was asked for, and of the replay
-  LinkLoad load;                        // of all messages, whichever ranks were asked for
+  LinkLoad load;                        // of all messages and copies, whichever ranks were asked for
   std::vector<std::string> link_names;  // of load.links
   // Of the critical path, where it is known, through whatever ranks: as far as the time asked for.
   std::vector<replay::PathSegment> path;

@@ -102,6 +102,40 @@ TEST(LinkCopies, ThoseThatAreLaunchedAreToldWithTheirTimes) {
   EXPECT_NEAR(to_seconds(told[1].end.time_since_epoch()), down + up, 1e-9);
 }
 
+// Of one that goes both ways, each way: from when its latency is paid to its end, with its bytes.
+TEST(LinkCopies, WhatEachOfThemMovesIsTold) {
+  const auto p = nodes();
+  MemoryTrace t(1);
+  launch(t, 0, Kernel::copy_to_device, 1);
+  copy(t, 0, Kernel::copy_to_host, 2);
+  t.wait(0, 1);
+  copy(t, 0, Kernel::copy_to_host);
+  std::vector<CopySeen> told;
+  ReplayOptions o;
+  o.on_copy = [&told](const CopySeen& c) { told.push_back(c); };
+  const auto r = replay(t, p, {HostId(0)}, o);
+  ASSERT_TRUE(r);
+  ASSERT_EQ(told.size(), 4u);
+  std::vector<LinkId> route;
+  std::vector<std::uint64_t> bytes(p.fabric.link_count());
+  std::size_t to_device = 0;
+  for (const CopySeen& c : told) {
+    EXPECT_EQ(c.rank, RankId(0));
+    EXPECT_EQ(c.bytes, 8 * kElements);
+    to_device += c.to == HostId(0) ? 1 : 0;
+    EXPECT_EQ(c.to == HostId(0) ? c.from : c.to, HostId(4)) << "the memory of its node";
+    route.clear();
+    ASSERT_TRUE(p.fabric.routing().route(c.from, c.to, route));
+    for (const LinkId l : route) bytes[l.index()] += static_cast<std::uint64_t>(c.bytes);
+  }
+  EXPECT_EQ(to_device, 2u);
+  for (std::size_t l = 0; l < bytes.size(); ++l)
+    EXPECT_EQ(bytes[l], r->links[l].bytes) << p.fabric.link_name(LinkId(static_cast<std::uint32_t>(l)));
+  EXPECT_EQ(told.front().left, SimTime());
+  EXPECT_EQ(told.back().arrived.time_since_epoch(), r->makespan);
+  EXPECT_NEAR(to_seconds(told.back().arrived - told.back().left), kBytes / kUp, 1e-9);
+}
+
 TEST(LinkCopies, OneWayAndBothWaysAsMeasured) {
   const auto p = nodes();
   const struct {
