@@ -14,6 +14,11 @@ void PairTraffic::add(RankId src, RankId dst, Bytes bytes) {
   bytes_ = {};
 }
 
+void PairTraffic::add_copy(HostId from, HostId to, Bytes bytes) {
+  if (bytes.value() <= 0) return;
+  copied_[std::uint64_t{from.index()} << 32 | to.index()] += static_cast<std::uint64_t>(bytes.value());
+}
+
 LinkSharers PairTraffic::sharers_of(LinkId link, const topology::Fabric& fabric,
                                     const std::vector<HostId>& placement) const {
   LinkSharers out;
@@ -21,12 +26,17 @@ LinkSharers PairTraffic::sharers_of(LinkId link, const topology::Fabric& fabric,
   out.known = true;
   const topology::SocketRoutes routes(fabric, placement);
   std::vector<LinkId> route;
-  // The order of the table does not show: sums are integers, and the list is sorted by distinct keys.
+  const auto is_crossed = [&] { return std::find(route.begin(), route.end(), link) != route.end(); };
+  // The order of the tables does not show: sums are integers, and the list is sorted by distinct keys.
+  for (const auto& [ends, bytes] : copied_) {
+    const HostId from(static_cast<std::uint32_t>(ends >> 32)), to(static_cast<std::uint32_t>(ends));
+    route.clear();
+    if (fabric.routing().route(from, to, route) && is_crossed()) out.copied += bytes;
+  }
   for (const auto& [pair, bytes] : bytes_) {
     const RankId src(static_cast<std::uint32_t>(pair >> 32)), dst(static_cast<std::uint32_t>(pair));
     route.clear();
-    if (!routes.route(src.index(), dst.index(), route)) continue;
-    if (std::find(route.begin(), route.end(), link) == route.end()) continue;
+    if (!routes.route(src.index(), dst.index(), route) || !is_crossed()) continue;
     ++out.pairs;
     out.bytes += bytes;
     out.most.push_back({src, dst, bytes});

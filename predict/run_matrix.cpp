@@ -62,6 +62,7 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   mine.on_message = [&traffic, header = mine.header](const replay::MessageSeen& m) {
     traffic.add(m.src, m.dst, Bytes(m.bytes) + header);  // what crosses links
   };
+  mine.on_copy = [&traffic](const replay::CopySeen& c) { traffic.add_copy(c.from, c.to, Bytes(c.bytes)); };
   mine.on_again = [&traffic] { traffic = PairTraffic(); };
   if (request.on_start) request.on_start({index, *trace, platform, placement.hosts}, mine);
   std::uint64_t counted = 0;
@@ -109,7 +110,7 @@ std::vector<Point> points_of(const MatrixRequest& request, const Matrix& matrix,
   for (const MatrixRun& run : matrix.runs) {
     const PlatformRequest& platform = request.platforms[run.platform];
     const TraceFacts& trace = by_path.at(run.trace);
-    KeyMaker key("run/1", journal.version(), journal.files());
+    KeyMaker key("run/2", journal.version(), journal.files());
     key.add("trace", run.trace).add("content", trace.digest).add("format", request.format);
     add_platform(key, platform.spec, platform.changes);
     key.add_map(run.map).add("placement_seed", request.seed);

@@ -55,7 +55,7 @@ struct MatrixRequest {
   // Operations replayed so far and in all, from any thread, one call at a time.
   std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
   OnFewerThreads on_fewer_threads;
-  // Before a run, from its thread: may add callbacks to its options (on_message is taken, and to be called on).
+  // Before a run, from its thread: may add callbacks to its options (on_message and on_copy are taken, and to be called on).
   std::function<void(const RunStart&, replay::ReplayOptions&)> on_start;
   // After it, with its trace from the start.
   std::function<Result<void>(std::size_t run, traces::TraceReader&, const RunFacts&)> on_end;

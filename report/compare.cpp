@@ -119,30 +119,34 @@ std::vector<CompareRow> rank_runs(const std::vector<predict::RunFacts>& runs, bo
 
 namespace {
 
-double share_of(const predict::LinkSharers& s, const predict::LinkSharer& one) {
-  return s.bytes > 0 ? static_cast<double>(one.bytes) / static_cast<double>(s.bytes) : 0;
+// Of what the link carried.
+double share_of(const predict::LinkSharers& s, std::uint64_t bytes) {
+  const std::uint64_t all = s.bytes + s.copied;
+  return all > 0 ? static_cast<double>(bytes) / static_cast<double>(all) : 0;
 }
 
 nlohmann::ordered_json sharers_json(const predict::LinkSharers& s) {
   using Json = nlohmann::ordered_json;
-  if (!s.known || s.pairs == 0) return nullptr;
+  if (!s.known || (s.pairs == 0 && s.copied == 0)) return nullptr;
   Json most = Json::array();
   for (const predict::LinkSharer& one : s.most)
     most.push_back(Json{{"src", one.src.index()},
                         {"dst", one.dst.index()},
                         {"bytes", one.bytes},
-                        {"share", share_of(s, one)}});
+                        {"share", share_of(s, one.bytes)}});
   return Json{{"pairs", s.pairs}, {"bytes", s.bytes}, {"most", std::move(most)}};
 }
 
-// "12 pairs of ranks share it, most: 0->5 25 %, 1->6 25 %"
+// "12 pairs of ranks share it, most: 0->5 25 %, 1->6 25 %; copies 12 %"
 std::string sharers_text(const predict::LinkSharers& s, std::size_t limit) {
-  if (!s.known || s.pairs == 0) return {};
+  if (!s.known || (s.pairs == 0 && s.copied == 0)) return {};
+  if (s.pairs == 0) return "copies alone use it";
   std::string out = s.pairs == 1 ? "one pair of ranks uses it: "
                                  : fmt::format("{} pairs of ranks share it, most: ", s.pairs);
   for (std::size_t i = 0; i < std::min(limit, s.most.size()); ++i)
     out += fmt::format("{}{}->{} {}", i == 0 ? "" : ", ", s.most[i].src.index(), s.most[i].dst.index(),
-                       show_percent(share_of(s, s.most[i])));
+                       show_percent(share_of(s, s.most[i].bytes)));
+  if (s.copied > 0) out += "; copies " + show_percent(share_of(s, s.copied));
   return out;
 }
 

@@ -2,7 +2,8 @@
 //
 // Besides what docs/reports.md lists a row has what the network costs (cables, links_per_host = cables / hosts;
 // switches is among those) and who shares the worst link: worst_link_pairs {pairs, bytes, most: [{src, dst, bytes,
-// share}]}, ranks of the pairs that put most on it; null where they are not known.
+// share}]}, ranks of the pairs that put most on it, shares of all that it carried; null where they are not known. The text
+// tells of copies between accelerators and hosts, too.
 //
 // Rows are grouped by trace in the order given and ranked by makespan within; equal ones keep the order
 // given. `slowdown` is the makespan over the smallest one of the same trace; of nothing, 1 for those that take nothing

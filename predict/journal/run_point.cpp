@@ -124,6 +124,7 @@ void fields(V& visit, LinkSharers& s) {
   visit("pairs", s.pairs);
   visit("bytes", s.bytes);
   visit("most", s.most);
+  visit("copied", s.copied);
 }
 
 template <class V>

@@ -126,7 +126,7 @@ std::vector<std::string> journal_seeds() {
   facts.result = &result;
   facts.digest.emplace();
   facts.digest->worst = {LinkId(1), {8, Duration(1), 9, Duration(5)}};
-  facts.worst_link_sharers = {true, 2, 3, {{RankId(1), RankId(2), 3}}};
+  facts.worst_link_sharers = {true, 2, 3, {{RankId(1), RankId(2), 3}}, 4};
   facts.ideal = Duration(17);
   predict::TimedPrediction p;
   p.prediction.gflops = 1.5;

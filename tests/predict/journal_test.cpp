@@ -234,7 +234,7 @@ TEST_F(JournalTest, ResultsComeBackBitForBit) {
     for (double& cause : facts.digest->sums.causes) cause = any_double(rng);
     facts.digest->narrowest_used = any_double(rng);
     facts.digest->worst = {LinkId(7), {rng.next(), Duration(1), 9, Duration(-5)}};
-    facts.worst_link_sharers = {true, 2, 3, {{RankId(1), RankId(2), 3}}};
+    facts.worst_link_sharers = {true, 2, 3, {{RankId(1), RankId(2), 3}}, 4};
     if (n % 3 == 0) facts.ideal = Duration(17);
     if (n % 5 < 2) {
       facts.verified = replay::Verification{"certificate", 1, 2, 3, 4, any_double(rng), 5, 6, 7, 0, {}};
@@ -259,6 +259,7 @@ TEST_F(JournalTest, ResultsComeBackBitForBit) {
     EXPECT_EQ(back->digest.worst.use.waited, Duration(-5));
     EXPECT_FALSE(back->digest.most_waited.link.valid());
     EXPECT_EQ(back->sharers.most[0].bytes, 3u);
+    EXPECT_EQ(back->sharers.copied, 4u);
     EXPECT_EQ(back->ideal, facts.ideal);
     ASSERT_EQ(back->verified.has_value(), facts.verified.has_value());
     if (facts.verified) {

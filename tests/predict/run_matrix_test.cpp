@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "tests/predict/support.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/link_copies.hpp"
 #include "topology/placement/placement.hpp"
 
 namespace weft::predict {
@@ -27,6 +29,32 @@ testing::MemoryTrace ring(std::uint32_t ranks, std::int64_t bytes, int rounds) {
     t.add(r, {.kind = traces::OpKind::finalize});
   }
   return t;
+}
+
+// A link to a GPU carries 1 MB of a message and 3 MB of a copy.
+TEST(RunMatrixWithCopies, ThoseWhoShareTheWorstLinkAreMessagesAndCopies) {
+  testing::MemoryTrace t(2);
+  testing::copy_over_links(t, 0, traces::Kernel::copy_to_device, 3'000'000);
+  t.p2p(1, traces::OpKind::send, 0, 0, 1'000'000);
+  t.p2p(0, traces::OpKind::recv, 1, 0, 1'000'000);
+  const TraceFile trace("copies.weft", t);
+  const support::TempDir folder;
+  const std::string platform =
+      folder.write("node.textproto",
+                   "topology { family: \"pcie\" set: \"switches=0\" set: \"cards=2\" set: \"gpus=1\" set: "
+                   "\"mem=on\" set: \"bw=10GB/s\" }\n"
+                   "host { kernel { name: \"copy_to_device\" place: \"links\" } }\n");
+  MatrixRequest request;
+  request.traces = {trace.path()};
+  request.platforms = {{platform, {}}};
+  Matrix m;
+  const auto ran = run_matrix(request, m);
+  ASSERT_TRUE(ran) << ran.error().message();
+  const LinkSharers& s = m.runs[0].facts.worst_link_sharers;
+  EXPECT_TRUE(s.known);
+  EXPECT_EQ(s.pairs, 1u);
+  EXPECT_EQ(s.bytes, 1'000'000u);
+  EXPECT_EQ(s.copied, 3'000'000u);
 }
 
 class RunMatrix : public ::testing::Test {

@@ -1,11 +1,14 @@
 // What reports say of copies over links between accelerators and hosts (tests/replay has one of the same name): what links
-// carry when.
+// carry when, and who shares them.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "predict/link_sharers.hpp"
+#include "report/compare.hpp"
 #include "report/html/run_collector.hpp"
 #include "report/timeline/timeline.hpp"
 #include "tests/support/hosts.hpp"
@@ -90,6 +93,31 @@ TEST(LinkCopiesInReports, WhatEveryLinkCarriesIsWhatTheReplayCounts) {
                   static_cast<double>(counted[l]), 1e-6 * static_cast<double>(counted[l]));
     }
   }
+}
+
+TEST(LinkCopiesInReports, SharesOfPairsAreOfAllBytesOfTheLink) {
+  const World w;
+  predict::RunFacts run;
+  run.platform = &w.platform;
+  run.options = &w.options;
+  run.result = &w.result;
+  run.ranks = 2;
+  const LinkId to_gpu(3), from_memory(2);
+  predict::PairTraffic traffic;
+  traffic.add(RankId(1), RankId(0), Bytes(kMega));
+  traffic.add_copy(HostId(2), HostId(0), Bytes(3 * kMega));
+  traffic.add_copy(HostId(0), HostId(2), Bytes(5 * kMega));  // the other way
+  traffic.add_copy(HostId(2), HostId(1), Bytes(7 * kMega));  // to the other GPU
+  run.worst_link_sharers = traffic.sharers_of(to_gpu, w.platform.fabric, w.hosts);
+  const CompareRow row = compare_row(run, &run);
+  EXPECT_EQ(
+      compare_row_json(row)["worst_link_pairs"].dump(),
+      "{\"pairs\":1,\"bytes\":1000000,\"most\":[{\"src\":1,\"dst\":0,\"bytes\":1000000,\"share\":0.25}]}");
+  EXPECT_THAT(compare_csv({row}), ::testing::HasSubstr("one pair of ranks uses it: 1->0 25 %; copies 75 %"));
+  run.worst_link_sharers = traffic.sharers_of(from_memory, w.platform.fabric, w.hosts);
+  const CompareRow copies = compare_row(run, &run);
+  EXPECT_EQ(compare_row_json(copies)["worst_link_pairs"].dump(), "{\"pairs\":0,\"bytes\":0,\"most\":[]}");
+  EXPECT_THAT(compare_csv({copies}), ::testing::HasSubstr("copies alone use it"));
 }
 
 }  // namespace
