@@ -41,6 +41,7 @@ LinkLoadCollector::LinkLoadCollector(const topology::Fabric& fabric, const std::
       sockets_(fabric, placement),
       header_(static_cast<double>(options.header.value())),
       shares_(network::shares_links(options.model, fabric)),
+      full_(1 / (1 - options.accuracy)),
       row_of_(fabric.link_count(), kNone),
       carried_(fabric.link_count()) {
   if (fabric.routing().scope() != topology::RouteScope::kPair)
@@ -119,7 +120,7 @@ std::vector<double> LinkLoadCollector::bytes_of(LinkId l, Duration end) const {
   const auto& row = rows_[row_of_[l.index()]];
   std::vector<double> bytes(row.begin(), row.begin() + end / bin_ + 1);
   if (!shares_) return bytes;
-  const double rate = fabric_.links().capacity[l.index()];
+  const double rate = full_ * fabric_.links().capacity[l.index()];
   std::vector<double> room(bytes.size(), rate * to_seconds(bin_));
   room.back() = rate * to_seconds(end % bin_);
   for (std::size_t first = 0; first < bytes.size();) {

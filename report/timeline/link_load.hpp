@@ -3,11 +3,11 @@
 // From messages, and copies between accelerators and their hosts: the bytes of each are spread evenly over the time between
 // the instant at which its data leave and that at which all have come, over every link of its route. So the bytes of a link
 // over all time are those that the replay counts (network::LinkUse), and how they lie within a message's own time is not
-// known. Where flows share links, none carries more than its bandwidth: what a bin would have beyond that moves to the
-// nearest bins with room, as long as the link is in use without a break. (Of two messages that overlap, each is faster while
-// it is alone: its even spread has too much where both are, too little beside it.) Where they do not (contention-free) a
-// link can carry more than its bandwidth, and is shown to. Where the routing chooses per message nothing is known of links.
-// Messages of exchange series are told to nobody (ReplayOptions::on_message).
+// known. Where flows share links, none carries more than its bandwidth (with an accuracy a, that over 1 - a): what a bin
+// would have beyond that moves to the nearest bins with room, as long as the link is in use without a break. (Of two
+// messages that overlap, each is faster while it is alone: its even spread has too much where both are, too little beside
+// it.) Where they do not (contention-free) a link can carry more than its bandwidth, and is shown to. Where the routing
+// chooses per message nothing is known of links. Messages of exchange series are told to nobody (ReplayOptions::on_message).
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class LinkLoadCollector {
   static constexpr std::uint32_t kLinksShown = 64;
   static constexpr std::size_t kLinksKept = 16'384;  // with a row of bins each: 32 MB
 
-  // Both outlive it. `options`: those of the replay, for the header of messages and whether flows share links.
+  // Both outlive it. `options`: those of the replay, for the header of messages and how flows share links.
   LinkLoadCollector(const topology::Fabric& fabric, const std::vector<HostId>& placement,
                     const replay::ReplayOptions& options);
   void add(const replay::MessageSeen& m);
@@ -64,6 +64,7 @@ class LinkLoadCollector {
   std::vector<LinkId> between_sockets_;  // the route of the last message that went over one
   double header_;
   bool shares_;
+  double full_;  // most use of a link where flows share it: above 1 where rates need not be exact
   std::unordered_map<std::uint64_t, std::vector<LinkId>> routes_;  // by hosts, src << 32 | dst
   std::vector<std::uint32_t> row_of_;                              // by LinkId; kNone: not used yet
   std::vector<std::vector<float>> rows_;
