@@ -158,10 +158,22 @@ class Rivals {
   [[nodiscard]] bool any() const { return any_; }
 
   void add(const replay::MessageSeen& m) {
+    if (!sockets_.is_copy(m.src.index(), m.dst.index())) add(m, links_of(m.src, m.dst));
+  }
+  // A copy over links, as the path has it: a message of the rank to itself.
+  void add(const replay::CopySeen& c) {
+    replay::MessageSeen m{};
+    m.src = m.dst = c.rank;
+    m.bytes = c.bytes;
+    m.left = c.left;
+    m.arrived = c.arrived;
+    add(m, routes_.find(c.from, c.to).links);
+  }
+  void add(const replay::MessageSeen& m, std::span<const LinkId> route) {
     const Duration whole = m.arrived - m.left;
-    if (sockets_.is_copy(m.src.index(), m.dst.index()) || whole <= Duration(0)) return;
+    if (whole <= Duration(0)) return;
     ++messages_;
-    for (const LinkId l : links_of(m.src, m.dst)) {
+    for (const LinkId l : route) {
       if (on_link_[l.index()].empty()) continue;
       for_each_overlap(
           segments_, on_link_[l.index()], m.left, m.arrived, [&](std::uint32_t i, Duration overlap) {
@@ -269,7 +281,10 @@ Result<PathDetails> path_details(const Question& q) {
       pieces.push_back({rank.index(), i, op, overlap});
     });
   };
-  if (rivals.any()) options.on_message = [&](const replay::MessageSeen& m) { rivals.add(m); };
+  if (rivals.any()) {
+    options.on_message = [&](const replay::MessageSeen& m) { rivals.add(m); };
+    options.on_copy = [&](const replay::CopySeen& c) { rivals.add(c); };
+  }
   WEFT_ASSIGN(const auto trace, q.open());
   WEFT_TRY(replay::replay(*trace, q.platform, q.placement, options));
 

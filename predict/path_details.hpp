@@ -1,5 +1,5 @@
 // What a critical path is made of in detail, for which the replay is run once more: computation by kernel, and contention
-// by whose messages.
+// by whose messages, copies over links among them: messages of their rank to itself.
 //
 // Contention of a message on the path is shared out among the other messages that crossed the link that held it back last
 // (PathSegment::held_by; with its other direction where both share what they carry) in the time of the segment, or where
@@ -23,8 +23,9 @@ struct PathDetails {
     Duration time{0};
   };
   struct Rival {
-    RankId src, dst;  // whose messages
+    RankId src, dst;  // whose messages; twice the same rank: its copies over links
     Duration contention{0};
+    [[nodiscard]] bool are_copies() const { return src == dst; }
   };
   std::vector<KernelTime> kernels;  // the longest first; add up to the computation of the path
   std::vector<Rival> rivals;  // the worst first; with `nobody` they add up to the contention of the path

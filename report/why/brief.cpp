@@ -27,9 +27,11 @@ std::string details_sentence(const predict::PathDetails& d, Duration makespan) {
                       show(d.kernels.front().time), share(d.kernels.front().time, makespan));
   if (!d.rivals.empty() && d.rivals.front().contention >= makespan / kWorthTelling) {
     const auto& worst = d.rivals.front();
-    out += fmt::format("{}what it waits for most on links are messages of rank {} to rank {} ({}, {})",
-                       out.empty() ? "" : "; ", worst.src.index(), worst.dst.index(), show(worst.contention),
-                       share(worst.contention, makespan));
+    const std::string what = worst.are_copies() ? fmt::format("copies of rank {}", worst.src.index())
+                                                : fmt::format("messages of rank {} to rank {}",
+                                                              worst.src.index(), worst.dst.index());
+    out += fmt::format("{}what it waits for most on links are {} ({}, {})", out.empty() ? "" : "; ", what,
+                       show(worst.contention), share(worst.contention, makespan));
   }
   if (out.empty()) return out;
   out.front() = out.front() == 'm' ? 'M' : 'W';

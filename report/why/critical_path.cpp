@@ -108,7 +108,9 @@ std::string details_text(const predict::PathDetails& d, Duration makespan, std::
   if (!d.rivals.empty()) {
     Table table({{"contention by messages", Table::Align::kLeft}, {"time"}, {"share"}});
     for (std::size_t i = 0; i < std::min(kTextRows, d.rivals.size()); ++i)
-      table.add({fmt::format("{}->{}", d.rivals[i].src.index(), d.rivals[i].dst.index()),
+      table.add({d.rivals[i].are_copies()
+                     ? fmt::format("copies of {}", d.rivals[i].src.index())
+                     : fmt::format("{}->{}", d.rivals[i].src.index(), d.rivals[i].dst.index()),
                  show(d.rivals[i].contention), share(d.rivals[i].contention, makespan)});
     out += table.text(width);
   }

@@ -9,6 +9,7 @@
 
 #include "tests/predict/asked.hpp"
 #include "tests/replay/well_formed.hpp"
+#include "tests/support/link_copies.hpp"
 #include "tests/support/seed.hpp"
 #include "traces/kernel.hpp"
 
@@ -157,6 +158,31 @@ TEST(PathDetails, ComputationIsThatOfTheKernelsOnThePath) {
   EXPECT_EQ(found["recorded"], Duration(70 * kMicro));
   EXPECT_EQ(found["dgemm"], Duration(2000 * kMicro));
   EXPECT_EQ(d.kernels.front().name, "dgemm");
+}
+
+// 4 MB from rank 1 to rank 0 share the link to its GPU, 5 GB/s each, with what rank 0 copies there: 5 MB until they are there. And
+// a copy of 4 MB is held back by such a message, which is longer.
+TEST(PathDetails, CopiesAreInTheWayOfMessagesAndMessagesOfCopies) {
+  for (const bool copy_is_longer : {false, true}) {
+    MemoryTrace t(2);
+    testing::launch_over_links(t, 0, traces::Kernel::copy_to_device, 4 * kLarge, 0);
+    t.p2p(1, OpKind::send, 0, 0, (copy_is_longer ? 2 : 6) * kLarge);
+    t.p2p(0, OpKind::recv, 1, 0, (copy_is_longer ? 2 : 6) * kLarge);
+    t.wait(0, 0);
+    Asked asked(std::move(t),
+                testing::with_link_copies("pcie:switches=0,cards=2,gpus=1,mem=on,bw=10GB/s,lat=0"),
+                "max-min");
+    // Half of the bandwidth until the shorter is over.
+    const double shorter = (copy_is_longer ? 2 : 4) * 1e6;
+    ASSERT_NEAR(static_cast<double>(part(asked, PathPart::kContention).count()), shorter / 10e9 * 1e12, 3);
+    const PathDetails d = details(asked);
+    expect_sums(asked, d);
+    EXPECT_EQ(d.nobody, Duration(0));
+    ASSERT_EQ(d.rivals.size(), 1u);
+    EXPECT_EQ(d.rivals[0].src, RankId(copy_is_longer ? 1 : 0));
+    EXPECT_EQ(d.rivals[0].dst, RankId(0));
+    EXPECT_EQ(d.rivals[0].are_copies(), !copy_is_longer);
+  }
 }
 
 TEST(PathDetails, AddUpOnRandomPrograms) {
