@@ -1,10 +1,12 @@
 #include "predict/hpl_exchanges.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <string_view>
 
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
@@ -37,6 +39,17 @@ bool columns_share_nothing(const hpl_gen::HplConfig& config, const topology::Fab
                            static_cast<std::uint32_t>(grid.rank_of(0, q))))
         return false;
   return true;
+}
+
+// What a series does not have; empty: it is exact. REQUIRES: several process rows.
+std::vector<std::string_view> parts_left_out(const topology::Platform& platform, bool shares_links,
+                                             bool columns_alone) {
+  std::vector<std::string_view> out;
+  if (shares_links && !columns_alone) out.emplace_back("contention of exchanges");
+  if (platform.fabric.routing().scope() != topology::RouteScope::kPair && !columns_alone)
+    out.emplace_back("routes of single messages");
+  if (platform.compute.power.varies()) out.emplace_back("clocks that go by waits within a panel");
+  return out;
 }
 
 // Panels of a run that are nearest to each window.
@@ -160,17 +173,19 @@ Result<ExchangeChoice> choose_exchanges(const hpl_gen::HplConfig& config, const 
                                         const std::vector<HostId>& placement, const PredictOptions& options,
                                         std::int64_t planned) {
   if (options.exchanges == Exchanges::kMessages) return ExchangeChoice{false, "as asked for", 0.0, 0};
-  ExchangeChoice series{true, "", 0.0, 0};
-  if (config.p == 1)
-    series.why = "one process row, nothing to exchange";
-  else if (!network::shares_links(options.model, platform.fabric))
-    series.why = "the model knows no contention";
-  else if (columns_share_nothing(config, platform.fabric, placement))
-    series.why = fmt::format("process columns are within {}, where messages share nothing",
-                             platform.fabric.sockets_joined() ? "sockets" : "hosts");
-  if (!series.why.empty()) return series;
+  ExchangeChoice series{true, "one process row, nothing to exchange", 0.0, 0};
+  if (config.p == 1) return series;
+  const bool shares_links = network::shares_links(options.model, platform.fabric);
+  const bool columns_alone = columns_share_nothing(config, platform.fabric, placement);
+  const auto left_out = parts_left_out(platform, shares_links, columns_alone);
+  if (left_out.empty()) {
+    series.why = columns_alone ? fmt::format("process columns are within {}, where messages share nothing",
+                                             platform.fabric.sockets_joined() ? "sockets" : "hosts")
+                               : "the model knows no contention";
+    return series;
+  }
   if (options.exchanges == Exchanges::kSeries) {
-    series.why = "as asked for; contention of exchanges is left out";
+    series.why = fmt::format("as asked for; left out: {}", fmt::join(left_out, ", "));
     series.differs_at_most.reset();
     return series;
   }

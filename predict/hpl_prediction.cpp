@@ -52,7 +52,7 @@ Result<void> check_time(const HplPrediction& p) {
 constexpr double kClock = 0.01, kSolveClock = 5;
 constexpr double kClockTimes = 5;
 double unknown_clock(const topology::PowerBudget& power, double run_s) {
-  return power.waiting < 1 ? kClock * std::min(1.0, kClockTimes * power.time / run_s) : 0;
+  return power.varies() ? kClock * std::min(1.0, kClockTimes * power.time / run_s) : 0;
 }
 
 // What has a rate, by replay or by closed forms.

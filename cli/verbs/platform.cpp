@@ -176,7 +176,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   if (p.compute.has_kernels())
     text += fmt::format("kernels: models of their own, {} class{} of hosts and sockets\n",
                         p.compute.classes.size(), p.compute.classes.size() == 1 ? "" : "es");
-  if (p.compute.power.waiting < 1) {
+  if (p.compute.power.varies()) {
     const auto [least, most] = p.compute.headrooms();
     j["power"] = {{"waiting", p.compute.power.waiting},
                   {"time_s", p.compute.power.time},

@@ -22,7 +22,7 @@ ComputeTimes::ComputeTimes(KernelClock kernels, const std::vector<HostId>& place
     row.speed = kernels_.speed(row.row);
     row.draws = KernelClock::draws_of(options.seed, options.first_rank + r);
     rows_.push_back(row);
-    if (kernels_.power().waiting < 1) clocks_.add(kernels_.headroom(row.row));
+    if (kernels_.power().varies()) clocks_.add(kernels_.headroom(row.row));
   }
 }
 

@@ -19,14 +19,17 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kManyPanels = 1 << 20;
 
-ExchangeChoice choose(const HplConfig& c, const std::string& spec, PredictOptions options = {},
-                      std::int64_t planned = kManyPanels) {
-  const auto platform = platform_of(spec);
+ExchangeChoice choose(const HplConfig& c, const topology::Platform& platform,
+                      const PredictOptions& options = {}, std::int64_t planned = kManyPanels) {
   const auto hosts = topology::place_ranks(platform, static_cast<std::uint32_t>(c.ranks()), "block", 0);
   EXPECT_TRUE(hosts);
   auto r = choose_exchanges(c, platform, *hosts, options, planned);
   EXPECT_TRUE(r) << (r ? "" : r.error().message());
   return r ? *r : ExchangeChoice();
+}
+ExchangeChoice choose(const HplConfig& c, const std::string& spec, const PredictOptions& options = {},
+                      std::int64_t planned = kManyPanels) {
+  return choose(c, platform_of(spec), options, planned);
 }
 
 HplConfig grid(int p, int q) { return {.n = 6000, .nb = 32, .p = p, .q = q, .depth = 1}; }
@@ -65,7 +68,43 @@ TEST(ChooseExchanges, WhereNothingIsSharedTheSeriesIsExactWithoutATrial) {
   columns.pmap = hpl_gen::ProcessMap::kColumnMajor;  // ranks 0 and 1 are a column, and a host
   exact(choose(columns, "crossbar:n=2,ranks_per_host=2"), "within hosts");
   // Dahu deals ranks to its two sockets in turn: 0 and 2 are a column, and on one of them.
-  exact(choose(grid(2, 2), "dahu"), "within sockets");
+  auto dahu = platform_of("dahu");
+  exact(choose(grid(1, 4), dahu), "one process row");
+  dahu.compute.power = {};
+  exact(choose(grid(2, 2), dahu), "within sockets");
+}
+
+// The series has the route of each pair; messages take others, of which the model need not know.
+TEST(ChooseExchanges, WhereMessagesChooseTheirRoutesTheyAreTried) {
+  PredictOptions o;
+  o.model = "contention-free";
+  for (const char* routing : {"valiant", "ugal-u"}) {
+    const std::string spec = std::string("dragonfly:p=1,a=2,h=1,routing=") + routing;
+    o.exchanges = Exchanges::kAuto;
+    EXPECT_THAT(choose(grid(2, 2), spec, o, 50).why, HasSubstr("so few panels")) << routing;
+    EXPECT_GT(choose(grid(2, 2), spec, o).panels_tried, 0) << routing;
+    o.exchanges = Exchanges::kSeries;
+    const auto series = choose(grid(2, 2), spec, o);
+    EXPECT_FALSE(series.differs_at_most.has_value()) << routing;
+    EXPECT_THAT(series.why, HasSubstr("left out: routes of single messages")) << routing;
+    EXPECT_EQ(choose(grid(1, 4), spec, o).differs_at_most, 0.0) << "nothing to exchange";
+  }
+  EXPECT_EQ(choose(grid(2, 2), "dragonfly:p=1,a=2,h=1", o).differs_at_most, 0.0);
+}
+
+// Clocks of cores go by what ranks wait between messages, but stand still in a series: nothing need be shared.
+TEST(ChooseExchanges, WherePowerHoldsClocksDownTheyAreTried) {
+  PredictOptions free;
+  free.model = "contention-free";
+  for (const auto& options : {PredictOptions(), free}) {
+    PredictOptions o = options;
+    EXPECT_THAT(choose(grid(2, 2), "dahu", o, 50).why, HasSubstr("so few panels"));
+    EXPECT_GT(choose(grid(2, 2), "dahu", o).panels_tried, 0);
+    o.exchanges = Exchanges::kSeries;
+    const auto series = choose(grid(2, 2), "dahu", o);
+    EXPECT_FALSE(series.differs_at_most.has_value());
+    EXPECT_THAT(series.why, HasSubstr("left out: clocks"));
+  }
 }
 
 // To the picosecond, whatever kernels cost: also copies of rows, and where some processes have no rows left.

@@ -77,6 +77,8 @@ struct ComputeClass {
 struct PowerBudget {
   double waiting = 1;  // power of a core that waits, of that of one that computes; 1: nothing is gained
   double time = 1;     // seconds that power is averaged over
+  // Cores compute faster where others wait.
+  [[nodiscard]] bool varies() const { return waiting < 1; }
 };
 
 struct DeviceLink {
