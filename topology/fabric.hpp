@@ -103,8 +103,13 @@ class Routing {
   [[nodiscard]] virtual bool route(HostId src, HostId dst, std::vector<LinkId>& out) const = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;
   [[nodiscard]] virtual RouteScope scope() const { return RouteScope::kPair; }
-  // Whether `message` below is a message's number among those of its source; else among all.
-  [[nodiscard]] virtual bool numbers_by_source() const { return false; }
+  // With which others a message is numbered for `message` below: those of one counter, a small number such as that of the host
+  // that sends; nullopt: all that have none.
+  [[nodiscard]] virtual std::optional<std::uint32_t> counter(HostId src, HostId dst) const {
+    (void)src;
+    (void)dst;
+    return std::nullopt;
+  }
   // The route of message number `message`. `load`: messages on each link now, by LinkId; empty = an idle network.
   // route() is what it gives as the pair's typical route (a draw by the pair's number, on an idle network).
   [[nodiscard]] virtual bool route_message(HostId src, HostId dst, std::uint64_t message,

@@ -285,10 +285,11 @@ class Slow {
     }
     if (fabric_.routing().scope() == topology::RouteScope::kPair)
       (void)fabric_.routing().route(from, to, p->route);
-    else
-      (void)fabric_.routing().route_message(
-          from, to, fabric_.routing().numbers_by_source() ? routed_from_[from.index()]++ : routed_++, load_,
-          p->route);
+    else {
+      const auto counter = fabric_.routing().counter(from, to);
+      (void)fabric_.routing().route_message(from, to, counter ? routed_by_[*counter]++ : routed_++, load_,
+                                            p->route);
+    }
     for (const LinkId l : p->route) ++load_[l.index()];
     const Time links = latency(p->route);
     Time wait = scaled(links, p->bytes);
@@ -472,8 +473,8 @@ class Slow {
   std::vector<std::uint32_t> socket_;  // by rank
   std::vector<std::uint32_t> load_;
   std::uint64_t routed_ = 0;
-  std::map<std::uint32_t, std::uint64_t> routed_from_;  // by source
-  std::deque<Packet> packets_;                          // addresses stay
+  std::map<std::uint32_t, std::uint64_t> routed_by_;  // by counter
+  std::deque<Packet> packets_;                        // addresses stay
   std::list<Packet*> flows_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<Packet*>> channels_;
   std::map<std::pair<Time, std::uint64_t>, std::function<void()>> timers_;

@@ -65,6 +65,29 @@ TEST(MultiNic, TheMessagesOfAHostTakeTurns) {
   }
 }
 
+// The turns are those of the node's card, not of each GPU; messages within the node take none.
+TEST(MultiNic, TheMessagesOfANodeTakeTurnsWhicheverGpuSends) {
+  const Platform p = load("xgft:m=4x4,w=1x4,nics=2,nic=message,node=\"pcie:tree=rc(4*gpu nic)\"");
+  const Fabric& f = p.fabric;
+  ASSERT_EQ(f.rank_hosts(), 32u);
+  using Pairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
+  const auto cables = [&](const Pairs& pairs) {
+    MessageRoutes routes(f);
+    std::vector<std::string> out;
+    for (const auto& [src, dst] : pairs) {
+      std::vector<LinkId> links;
+      EXPECT_TRUE(routes.choose(HostId(src), HostId(dst), links));
+      for (const LinkId l : links)
+        if (f.link_name(l).starts_with("node0.nic0->switch")) out.push_back(f.link_name(l));
+    }
+    return out;
+  };
+  const std::vector<std::string> in_turn = {"node0.nic0->switch-1-0#0", "node0.nic0->switch-1-0#1",
+                                            "node0.nic0->switch-1-0#0", "node0.nic0->switch-1-0#1"};
+  EXPECT_EQ(cables({{0, 8}, {1, 9}, {2, 10}, {3, 11}}), in_turn);
+  EXPECT_EQ(cables({{0, 1}, {0, 8}, {0, 1}, {0, 9}, {2, 1}, {0, 10}, {0, 1}, {0, 11}}), in_turn);
+}
+
 // Cards with a cable to each of two leaves, and with two cables to one: messages on any of them count.
 TEST(MultiNic, TheLeastUsedCardIsThatOfAllItsCables) {
   for (const char* tree : {"w=2x2", "w=1x2,p=2x1", "w=2x2,p=2x1"}) {

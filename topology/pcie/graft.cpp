@@ -43,6 +43,10 @@ struct Layout {
     host -= nodes * gpus;
     return {host / memories, shape.memories[host % memories]};
   }
+  // The host of the network that its messages go by.
+  [[nodiscard]] HostId card_of(std::uint64_t node, std::uint32_t number) const {
+    return HostId(static_cast<std::uint32_t>(node * shape.nics.size() + shape.nearest_nic[number]));
+  }
 };
 
 class GraftRouting final : public Routing {
@@ -61,7 +65,14 @@ class GraftRouting final : public Routing {
     });
   }
   RouteScope scope() const override { return network_->routing().scope(); }
-  bool numbers_by_source() const override { return network_->routing().numbers_by_source(); }
+  // That of the network: GPUs behind one card send in turn with each other, and within a node nobody does.
+  std::optional<std::uint32_t> counter(HostId src, HostId dst) const override {
+    const auto [node, number] = layout_->endpoint(src.index());
+    const auto [far_node, far_number] = layout_->endpoint(dst.index());
+    if (node == far_node) return std::nullopt;
+    return network_->routing().counter(layout_->card_of(node, number),
+                                       layout_->card_of(far_node, far_number));
+  }
   bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     // The network knows its links by its own numbers.
@@ -84,16 +95,13 @@ class GraftRouting final : public Routing {
       forest_->path(from, to, out);
       return true;
     }
-    const PcieTreeShape& s = layout_->shape;
-    const std::uint64_t card = node * s.nics.size() + s.nearest_nic[number];
-    const std::uint64_t far_card = far_node * s.nics.size() + s.nearest_nic[far_number];
-    const auto network = [&](std::uint64_t c) {
-      return static_cast<std::uint32_t>(layout_->network_base + c);
+    const HostId card = layout_->card_of(node, number), far_card = layout_->card_of(far_node, far_number);
+    const auto network = [&](HostId c) {
+      return static_cast<std::uint32_t>(layout_->network_base + c.index());
     };
     forest_->path(from, VertexId(network(card)), out);
     const std::size_t begin = out.size();
-    if (!cross(HostId(static_cast<std::uint32_t>(card)), HostId(static_cast<std::uint32_t>(far_card))))
-      return false;
+    if (!cross(card, far_card)) return false;
     for (std::size_t i = begin; i < out.size(); ++i) out[i] = link_of_[out[i].index()];
     forest_->path(VertexId(network(far_card)), to, out);
     return true;

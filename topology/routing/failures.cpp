@@ -51,7 +51,9 @@ class Rerouted final : public Routing {
     return around(src, dst, start, out);
   }
   RouteScope scope() const override { return whole_->routing().scope(); }
-  bool numbers_by_source() const override { return whole_->routing().numbers_by_source(); }
+  std::optional<std::uint32_t> counter(HostId src, HostId dst) const override {
+    return whole_->routing().counter(src, dst);
+  }
   std::string_view name() const override { return name_; }
   std::uint64_t search_steps() const override {
     return whole_->routing().search_steps() + detour_->search_steps();

@@ -42,8 +42,9 @@ class RailChoice final : public Routing {
     return std::max(own, base_->routing().scope());
   }
   // A number among all would leave a host with one card wherever hosts send by turns.
-  bool numbers_by_source() const override {
-    return choice_ == NicChoice::kMessage || base_->routing().numbers_by_source();
+  std::optional<std::uint32_t> counter(HostId src, HostId dst) const override {
+    if (choice_ != NicChoice::kMessage || src == dst) return std::nullopt;
+    return src.index();
   }
   std::string_view name() const override { return base_->routing().name(); }
   std::uint64_t search_steps() const override { return nics_ * base_->routing().search_steps(); }
