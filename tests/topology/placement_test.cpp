@@ -185,6 +185,26 @@ TEST(Placement, HplRowsAndColumnsStayOnOneSwitchWhereThereIsRoom) {
   for (std::uint32_t j = 0; j < 4; ++j) EXPECT_EQ(hosts[j], hosts[4 + j]);
 }
 
+// Other jobs leave 2, 2, 3 and 4 hosts of the leaves: rows of 3 pass the first two over. Rows of 2 need not.
+TEST(Placement, HplRowsPassOverSwitchesWithoutRoomForThem) {
+  const Platform p = load("xgft:h=2,m=4x4,w=1x2");
+  std::vector<bool> taken(16, false);
+  for (const std::uint32_t h : {0, 1, 6, 7, 9}) taken[h] = true;
+  const auto on = [&](std::uint32_t ranks, const char* map) {
+    const auto r = place(p, ranks, map, 0, taken);
+    EXPECT_TRUE(r.has_value());
+    std::vector<std::uint32_t> hosts;
+    if (r)
+      for (const HostId h : r->hosts) hosts.push_back(h.index());
+    return hosts;
+  };
+  using Hosts = std::vector<std::uint32_t>;
+  EXPECT_EQ(on(6, "hpl-rows:2x3"), Hosts({8, 10, 11, 12, 13, 14}));
+  EXPECT_EQ(on(4, "hpl-rows:2x2"), Hosts({2, 3, 4, 5}));
+  // No room for three of 3: slots in order, but for what the next switch holds.
+  EXPECT_EQ(on(9, "hpl-rows:3x3"), Hosts({2, 3, 4, 8, 10, 11, 12, 13, 14}));
+}
+
 TEST(Placement, EveryMapPlacesEveryRankOnceAndFillsNoHostTwice) {
   const std::uint64_t seed = seed_or(20261120);
   Rng rng(seed);

@@ -97,10 +97,11 @@ Hosts deal(const Hosts& hosts, const std::vector<std::uint32_t>& bin_of, std::ui
 }
 
 // Packs groups of ranks, in order, into slots 0, 1, ... of `hosts`, and skips slots so that a group crosses no border
-// of hosts if it fits in one, and (`by_switch`) none of switches. nullopt if it takes more slots than there are.
+// of hosts if it fits in one, and none of switches where one of the next `switches` has room for it. nullopt if it takes more
+// slots than there are.
 std::optional<Hosts> pack(const Hosts& hosts, const std::vector<std::uint32_t>& switch_of,
                           std::uint64_t per_host, const std::vector<std::vector<std::uint32_t>>& groups,
-                          std::uint32_t ranks, bool by_switch) {
+                          std::uint32_t ranks, std::uint32_t switches) {
   Hosts out(ranks);
   std::vector<std::uint64_t> end(hosts.size());  // by host: end of its switch, in slots
   for (std::size_t i = hosts.size(); i-- > 0;)
@@ -112,12 +113,10 @@ std::optional<Hosts> pack(const Hosts& hosts, const std::vector<std::uint32_t>& 
   for (const auto& g : groups) {
     if (at < slots && at % per_host != 0 && g.size() <= per_host && at % per_host + g.size() > per_host)
       at += per_host - at % per_host;
-    if (by_switch && at < slots) {
-      const std::uint64_t first = at / per_host;
-      const std::uint64_t left = end[first] - at;
-      const bool fits_the_next = end[first] < slots && g.size() <= end[end[first] / per_host] - end[first];
-      if (g.size() > left && fits_the_next) at = end[first];
-    }
+    const auto fits = [&](std::uint64_t from) { return g.size() <= end[from / per_host] - from; };
+    std::uint64_t next = at;
+    for (std::uint32_t s = 0; s < switches && next < slots && !fits(next); ++s) next = end[next / per_host];
+    if (next < slots && fits(next)) at = next;
     for (const std::uint32_t r : g) {
       if (at >= slots) return std::nullopt;
       out[r] = hosts[at++ / per_host];
@@ -149,8 +148,9 @@ Result<Hosts> place_grid(const Hosts& hosts, const Fabric& fabric, std::uint64_t
     for (std::uint64_t j = 0; j < *q; ++j)
       groups[rows ? i : j].push_back(static_cast<std::uint32_t>(column_major ? i + j * *p : i * *q + j));
   const auto switch_of = locality_of(fabric).switch_of;
-  if (auto out = pack(hosts, switch_of, per_host, groups, ranks, true)) return std::move(*out);
-  if (auto out = pack(hosts, switch_of, per_host, groups, ranks, false)) return std::move(*out);
+  constexpr std::uint32_t kAll = ~0u;
+  for (const std::uint32_t switches : {kAll, 1u, 0u})
+    if (auto out = pack(hosts, switch_of, per_host, groups, ranks, switches)) return std::move(*out);
   // No room to leave slots empty: one after the other.
   Hosts out(ranks);
   std::uint64_t at = 0;
