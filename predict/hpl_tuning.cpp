@@ -9,6 +9,14 @@ namespace {
 constexpr int kCoarseWindows = 3;
 constexpr std::int64_t kWindowWidth = 8;
 
+// Accelerators' programs take no grid that the process rows and columns on a node do not divide.
+bool runs_on(const hpl_gen::Grid& grid, const hpl_gen::HplDat& dat) {
+  hpl_gen::HplConfig config;
+  config.p = grid.p, config.q = grid.q;
+  config.program = dat.program, config.rochpl = dat.rochpl;
+  return hpl_gen::check_config(config).has_value();
+}
+
 }  // namespace
 
 hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary) {
@@ -27,8 +35,8 @@ hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary) 
       if (ranks % p != 0) continue;
       const int q = ranks / p;
       const hpl_gen::Grid g{p, q};
-      if (q <= 8 * p && p <= 2 * q && std::find(s.grids.begin(), s.grids.end(), g) == s.grids.end())
-        s.grids.push_back(g);
+      const bool listed = std::find(s.grids.begin(), s.grids.end(), g) != s.grids.end();
+      if (q <= 8 * p && p <= 2 * q && !listed && runs_on(g, dat)) s.grids.push_back(g);
     }
   }
   using hpl_gen::Bcast, hpl_gen::Swap, hpl_gen::ProcessMap;

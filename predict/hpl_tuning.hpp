@@ -16,7 +16,8 @@ struct Vary {
   bool nb = false, grid = false, bcast = false, depth = false, swap = false, pmap = false;
 };
 // What `dat` lists, and for the parameters in `vary` what is usual: NB from 64 to 384, grids of as many ranks with up
-// to eight times as many columns as rows or twice as many rows, all broadcasts, depths 0 and 1, all swaps, both maps.
+// to eight times as many columns as rows or twice as many rows, unless the program cannot run on them, all broadcasts,
+// depths 0 and 1, all swaps, both maps.
 [[nodiscard]] hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary);
 
 // Where predictions last (predict/journal/prediction_point.hpp).

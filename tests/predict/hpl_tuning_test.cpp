@@ -45,6 +45,20 @@ TEST(TuningSpace, HasWhatIsListedAndWhatIsUsualForTheRest) {
   EXPECT_EQ(all.pmap.size(), 2u);
 }
 
+TEST(TuningSpace, HasNoGridThatTheRowsAndColumnsOnANodeDoNotDivide) {
+  hpl_gen::HplDat dat;
+  dat.grids = {{2, 4}};
+  for (const auto program : {hpl_gen::Program::kRocHpl, hpl_gen::Program::kNvidia}) {
+    dat.program = program;
+    dat.rochpl = {};
+    EXPECT_THAT(tuning_space(dat, {.grid = true}).grids, ElementsAre(Grid{2, 4}, Grid{1, 8}, Grid{4, 2}));
+    dat.rochpl.local_p = 2, dat.rochpl.local_q = 2;
+    EXPECT_THAT(tuning_space(dat, {.grid = true}).grids, ElementsAre(Grid{2, 4}, Grid{4, 2}));
+    dat.rochpl.local_p = 2, dat.rochpl.local_q = 4;
+    EXPECT_THAT(tuning_space(dat, {.grid = true}).grids, ElementsAre(Grid{2, 4}));
+  }
+}
+
 class Tuning : public ::testing::Test {
  protected:
   Result<hpl_gen::SearchResult> tune(int evaluations, std::uint64_t stop_after) {
