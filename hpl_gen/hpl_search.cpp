@@ -117,9 +117,7 @@ Result<void> each_parameter(const SearchSpace& s, const Visit& visit) {
       [](HplConfig& c, const PanelFactorisation& f) {
         c.pfact = f.pfact, c.nbmin = f.nbmin, c.rfact = f.rfact, c.ndiv = f.ndiv;
       },
-      [](const HplConfig& c) {
-        return PanelFactorisation{c.pfact, c.nbmin, c.rfact, c.ndiv};
-      });
+      factorisation_of);
 }
 
 template <class T>

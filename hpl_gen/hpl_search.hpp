@@ -33,6 +33,9 @@ struct PanelFactorisation {
   int ndiv = 2;
   friend bool operator==(const PanelFactorisation&, const PanelFactorisation&) = default;
 };
+[[nodiscard]] inline PanelFactorisation factorisation_of(const HplConfig& c) {
+  return {c.pfact, c.nbmin, c.rfact, c.ndiv};
+}
 
 struct SearchSpace {
   std::vector<std::int64_t> n, nb;

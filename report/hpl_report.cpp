@@ -10,6 +10,8 @@
 #include "hpl_gen/closed_form/closed_form.hpp"
 #include "predict/hpl_exchanges.hpp"
 #include "predict/run_facts.hpp"
+#include "report/factorisation.hpp"
+#include "report/json_text.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
@@ -269,19 +271,25 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
   }
   const auto elsewhere = [&](const predict::HplPrediction& r) { return r.label != runs.front().label; };
   const bool several = std::any_of(runs.begin(), runs.end(), elsewhere);
+  std::vector<hpl_gen::PanelFactorisation> factorisations;
+  factorisations.reserve(runs.size());
+  for (const predict::HplPrediction& r : runs) factorisations.push_back(hpl_gen::factorisation_of(r.config));
+  const auto varying = varying_parts(factorisations);
+  // PFACT and RFACT always have a column, the two numbers where they tell runs apart.
+  std::vector<FactorisationPart> shown;
+  for (const FactorisationPart& part : factorisation_parts())
+    if (part.named_values ||
+        std::any_of(varying.begin(), varying.end(), [&](const auto& v) { return v.name == part.name; }))
+      shown.push_back(part);
   std::vector<Table::Column> columns;
   if (several) columns.push_back({"platform", Table::Align::kLeft});
-  columns.insert(columns.end(), {{"N"},
-                                 {"NB"},
-                                 {"P"},
-                                 {"Q"},
-                                 {"pfact", Table::Align::kLeft},
-                                 {"rfact", Table::Align::kLeft},
-                                 {"bcast", Table::Align::kLeft},
-                                 {"depth"},
-                                 {"swap", Table::Align::kLeft},
-                                 {"time"},
-                                 {"rate"}});
+  columns.insert(columns.end(), {{"N"}, {"NB"}, {"P"}, {"Q"}});
+  for (const FactorisationPart& part : shown)
+    columns.push_back(
+        {std::string(part.name), part.named_values ? Table::Align::kLeft : Table::Align::kRight});
+  columns.insert(
+      columns.end(),
+      {{"bcast", Table::Align::kLeft}, {"depth"}, {"swap", Table::Align::kLeft}, {"time"}, {"rate"}});
   if (seeds) columns.insert(columns.end(), {{"seeds"}, {"scatter"}, {"least"}, {"most"}});
   columns.insert(columns.end(), {{"of peak"}, {"+-"}});
   const auto works = [](const predict::HplPrediction& r) { return r.device_s.has_value(); };
@@ -299,10 +307,11 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
     std::vector<std::string> cells;
     if (several) cells.push_back(r.label);
     cells.insert(cells.end(), {fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p),
-                               fmt::format("{}", c.q), std::string(hpl_gen::name_of(c.pfact)),
-                               std::string(hpl_gen::name_of(c.rfact)), std::string(hpl_gen::name_of(c.bcast)),
-                               fmt::format("{}", c.depth), std::string(hpl_gen::name_of(c.swap)),
-                               show_seconds(r.time_s), rate(r.gflops)});
+                               fmt::format("{}", c.q)});
+    for (const FactorisationPart& part : shown) cells.push_back(part.text(factorisations[i]));
+    cells.insert(cells.end(),
+                 {std::string(hpl_gen::name_of(c.bcast)), fmt::format("{}", c.depth),
+                  std::string(hpl_gen::name_of(c.swap)), show_seconds(r.time_s), rate(r.gflops)});
     if (seeds)
       cells.insert(cells.end(),
                    {fmt::format("{}", groups[i].count), show_percent(spread[i].stddev / spread[i].mean),
@@ -323,9 +332,10 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
     for (const SeedGroup& g : groups) most = std::max(most, g.count);
     head += fmt::format(", {}{}", counted(most, "seed"), runs.size() == 1 ? "" : " each");
   }
-  head += fmt::format("{}{}{}{}: {}", where,
-                      runs.size() == 1 ? ": " : "; fastest: ", config_text(runs[best].config), best_on,
-                      rate(runs[best].gflops));
+  const std::string words = factorisation_words(factorisations[best], varying);
+  head += fmt::format("{}{}{}{}{}{}: {}", where,
+                      runs.size() == 1 ? ": " : "; fastest: ", config_text(runs[best].config),
+                      words.empty() ? "" : ", ", words, best_on, rate(runs[best].gflops));
   if (groups[best].count > 1)
     head += fmt::format(" on the mean, {} to {}, standard deviation {}", rate(spread[best].least),
                         rate(spread[best].most), show_percent(spread[best].stddev / spread[best].mean));
@@ -446,7 +456,8 @@ std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
                                       "roofline_gflops",
                                       "phases_gflops",
                                       "platform",
-                                      "seed"});
+                                      "seed",
+                                      "ndiv"});
   const auto number = predict::exact_number;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const predict::HplPrediction& r = runs[i];
@@ -475,7 +486,8 @@ std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
                              number(closed[i].roofline),
                              number(closed[i].phases),
                              r.platform,
-                             fmt::format("{}", seeds[i])});
+                             fmt::format("{}", seeds[i]),
+                             fmt::format("{}", c.ndiv)});
   }
   return out;
 }

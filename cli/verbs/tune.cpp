@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -26,6 +25,7 @@
 #include "predict/hpl_prediction.hpp"
 #include "predict/hpl_tuning.hpp"
 #include "predict/run_facts.hpp"
+#include "report/factorisation.hpp"
 #include "report/hpl_report.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -114,24 +114,10 @@ Result<void> run(Options& o) {
   const std::string_view model = network::model_name(o.model, platform.fabric);
   std::string text;
   for (const std::string& c : chosen.chosen) text += fmt::format("chosen: {}\n", c);
-  // Of the factorisation, what has several values.
-  struct Inner {
-    const char* name;
-    bool varies;
-    std::function<std::string(const HplConfig&)> text;
-  };
-  const Inner inner[] = {
-      {"pfact", chosen.dat.pfact.size() > 1,
-       [](const HplConfig& c) { return std::string(name_of(c.pfact)); }},
-      {"nbmin", chosen.dat.nbmin.size() > 1, [](const HplConfig& c) { return fmt::format("{}", c.nbmin); }},
-      {"rfact", chosen.dat.rfact.size() > 1,
-       [](const HplConfig& c) { return std::string(name_of(c.rfact)); }},
-      {"ndiv", chosen.dat.ndiv.size() > 1, [](const HplConfig& c) { return fmt::format("{}", c.ndiv); }}};
+  const auto inner = report::varying_parts(space.factorisation);
   const auto told = [&](const HplConfig& c) {
-    std::string t = row_text(c);
-    for (const Inner& i : inner)
-      if (i.varies) t += fmt::format(" {} {}", i.name, i.text(c));
-    return t;
+    const std::string words = report::factorisation_words(hpl_gen::factorisation_of(c), inner);
+    return row_text(c) + (words.empty() ? "" : " " + words);
   };
   const std::string answer = fmt::format("{}: {}, {:+.1f} % over the base ({}: {})", told(result.best.config),
                                          show(FlopRate(result.best.gflops * 1e9)), gain * 100, told(base),
@@ -158,8 +144,7 @@ Result<void> run(Options& o) {
                                       {"bcast", Table::Align::kLeft},
                                       {"depth"},
                                       {"swap", Table::Align::kLeft}});
-  for (const Inner& i : inner)
-    if (i.varies) columns.push_back({i.name});
+  for (const auto& part : inner) columns.push_back({std::string(part.name)});
   columns.insert(columns.end(), {{"rate"}, {"+-"}, {"round"}});
   Table table(columns);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
@@ -177,15 +162,15 @@ Result<void> run(Options& o) {
                                             fmt::format("{}", h.depth),
                                             std::string(hpl_gen::name_of(h.swap))};
     auto shown = cells, plain = cells;
-    for (const Inner& i : inner)
-      if (i.varies) shown.push_back(i.text(h));
+    const hpl_gen::PanelFactorisation f = hpl_gen::factorisation_of(h);
+    for (const auto& part : inner) shown.push_back(part.text(f));
     shown.insert(shown.end(),
                  {show(FlopRate(c.gflops * 1e9)), c.error_estimate ? show_percent(*c.error_estimate) : "-",
                   fmt::format("{}", c.round)});
     plain.insert(plain.end(), {predict::exact_number(c.gflops),
                                c.error_estimate ? predict::exact_number(*c.error_estimate) : "",
                                fmt::format("{}", c.round)});
-    for (const Inner& i : inner) plain.push_back(i.text(h));
+    for (const auto& part : report::factorisation_parts()) plain.push_back(part.text(f));
     if (table.size() < kTextRows) table.add(shown);
     csv += report::csv_line(plain);
     rows.push_back({{"n", h.n},

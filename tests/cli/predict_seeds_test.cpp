@@ -1,4 +1,4 @@
-// weft predict hpl --repeat: runs with several seeds, some at once.
+// weft predict hpl with lists and --repeat: several runs, with several seeds, some at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,6 +6,11 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "tests/cli/run_weft.hpp"
 
@@ -13,7 +18,10 @@ namespace weft::testing::predict_seeds_test {
 namespace {
 
 using nlohmann::json;
+using ::testing::AnyOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 json without_engine(json j) {
   j.erase("engine");
@@ -78,6 +86,44 @@ TEST(PredictHpl, RepeatsARunWithSeveralSeeds) {
   const Outcome formula = here.weft("predict hpl --on dahu --n 2000 --repeat 2 --closed-form");
   EXPECT_EQ(formula.exit_code, 2);
   EXPECT_THAT(formula.err, HasSubstr("not supported: closed forms with several seeds"));
+}
+
+// Lists of NBMIN and NDIV are in every output.
+TEST(PredictHpl, RunsThatDifferInHowAPanelIsFactoredAreToldApart) {
+  const Workspace here;
+  const std::string run = "predict hpl --on dahu --n 1000 --nb 64 --p 1 --q 4 ";
+  const Outcome o = here.weft(run + "--nbmin 2,16 --ndiv 2,4 --repeat 2 --json lists.json --csv lists.csv");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_THAT(o.out, ContainsRegex("fastest: N 1000 [^:]*, nbmin (2|16) ndiv [24]: "));
+  EXPECT_THAT(o.out, ContainsRegex("pfact +nbmin +rfact +ndiv +bcast"));
+
+  std::istringstream csv(here.read("lists.csv"));
+  std::set<std::vector<std::string>> parameters;
+  std::vector<std::string> head;
+  int rows = 0;
+  for (std::string line; std::getline(csv, line); ++rows) {
+    std::vector<std::string> key;
+    std::istringstream cells(line);
+    std::size_t column = 0;
+    for (std::string cell; std::getline(cells, cell, ','); ++column) {
+      if (rows == 0) head.push_back(cell);
+      for (const char* name : {"nbmin", "ndiv", "seed"})
+        if (rows > 0 && head.at(column) == name) key.push_back(cell);
+    }
+    if (rows > 0) parameters.insert(key);
+  }
+  EXPECT_EQ(rows, 1 + 8);
+  EXPECT_EQ(parameters.size(), 8u);
+
+  std::set<std::pair<int, int>> groups;
+  const json j = json::parse(here.read("lists.json"));
+  for (const json& s : j["seed_spread"]) groups.emplace(s["nbmin"], s["ndiv"]);
+  EXPECT_EQ(groups.size(), 4u);
+
+  // What does not vary is not told.
+  const Outcome plain = here.weft(run + "--depth 0,1");
+  ASSERT_EQ(plain.exit_code, 0) << plain.err;
+  EXPECT_THAT(plain.out, Not(AnyOf(HasSubstr("nbmin"), HasSubstr("ndiv"))));
 }
 
 }  // namespace
