@@ -77,7 +77,10 @@ struct FittedWindow {
 constexpr std::array<double, PanelSeconds::kParts> kWiden = {1.75, 1.5, 3.25, 2.0, 2.5, 0};
 // rocHPL's split update: how long hosts wait for panels and for their accelerators changes where the first part of the
 // columns is used up, which windows miss. That many times the above.
-constexpr std::array<double, PanelSeconds::kParts> kWidenSplit = {1.5, 1.0, 10.0, 1.25, 8.0, 1.0};
+constexpr std::array<double, PanelSeconds::kParts> kWidenSplit = {1.8, 2.0, 10.0, 1.25, 8.0, 1.0};
+// Windows begin with all process columns in step, which swap rows over the ports of their hosts at once then and later
+// in a run do not: that share of the sampled swap may be too much.
+constexpr double kSwapInStep = 0.35;
 // The same for the solve, of a panel's mean time in the last window.
 constexpr double kSolveWiden = 0.6;
 
@@ -208,9 +211,14 @@ SampleFit fit_panels(const HplConfig& config, std::span<const SampleWindow> wind
   }
   // Process columns get out of step with every panel, windows begin in step: hosts that waited for their accelerators wait for broadcasts
   // later in a run. How much of one wait is the other is not known from windows.
-  if (on_accelerators(config.program))
-    for (const auto part : {PanelSeconds::kBcast, PanelSeconds::kUpdate})
-      fit.error->s[part] = std::max(fit.error->s[part], fit.total.s[PanelSeconds::kUpdate]);
+  if (on_accelerators(config.program)) {
+    const auto at_least = [&](Part part, double seconds) {
+      fit.error->s[part] = std::max(fit.error->s[part], seconds);
+    };
+    at_least(Part::kBcast, fit.total.s[Part::kUpdate]);
+    at_least(Part::kUpdate, fit.total.s[Part::kUpdate]);
+    at_least(Part::kSwap, kSwapInStep * fit.total.s[Part::kSwap]);
+  }
   return fit;
 }
 

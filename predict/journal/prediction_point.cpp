@@ -151,7 +151,7 @@ KeyMaker prediction_key(Journal& journal, const PredictionStudy& study, const hp
   // Threads, callbacks and where windows last decide no result.
   const auto& [sample, width, warm_up, exchanges, most_pieces, map, model, accuracy, seed, pivots, noise,
                threads, on_panels, on_fewer_threads, stop, windows] = options;
-  KeyMaker key("hpl/2", journal.version(), journal.files());
+  KeyMaker key("hpl/3", journal.version(), journal.files());
   hpl_gen::HplConfig c = config;
   key.add("config", ToJson::of(c).dump());
   add_platform(key, study.platform, study.changes);

@@ -125,6 +125,24 @@ TEST(HplSampling, OnAcceleratorsTheWholeUpdateMayBeABroadcast) {
     EXPECT_LE(std::fabs(q.seconds(*some) - q.seconds(*all)), q.error(*some)) << q.name;
 }
 
+// Four accelerators swap rows over one port: at once where a window begins, later in a run one after the other.
+TEST(HplSampling, OnAcceleratorsThatShareAPortSwapsOfWindowsAreTooLong) {
+  const auto platform = topology::load_platform("hpc5");
+  ASSERT_TRUE(platform);
+  HplConfig c{.n = 30'492, .nb = 128, .p = 4, .q = 2, .nbmin = 16, .rfact = Factor::kRight, .depth = 1};
+  c.bcast = Bcast::k1Ring, c.swap = Swap::kSpreadRoll;
+  c.program = Program::kRocHpl;
+  PredictOptions options;
+  const auto all = predict_hpl(c, *platform, options);
+  options.sample = 6;
+  const auto some = predict_hpl(c, *platform, options);
+  ASSERT_TRUE(all && some && some->phase_error);
+  ASSERT_LT(some->panels_simulated, some->panels_total);
+  EXPECT_GT(some->swap_s, 1.2 * all->swap_s) << "as long as that is so";
+  for (const Quantity& q : kQuantities)
+    EXPECT_LE(std::fabs(q.seconds(*some) - q.seconds(*all)), q.error(*some)) << q.name;
+}
+
 TEST(HplSampling, NinetyFiveOfAHundredRunsLieWithinTheirEstimateInTotalAndInEveryPhase) {
   constexpr int kRuns = 120;
   std::array<int, kQuantities.size()> inside{};
