@@ -5,32 +5,59 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_map>
 
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
 #include "replay/kernel_time.hpp"
 #include "traces/kernel.hpp"
 
 namespace weft::predict {
+namespace {
 
-Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks, std::int64_t nb) {
+// How a run's ranks share out hosts.
+struct HostsUsed {
+  std::uint32_t fullest = 0;  // ranks of the host that has most
+  std::size_t count = 0;
+};
+
+Result<HostsUsed> hosts_used(const topology::Platform& platform, int ranks, std::string_view map,
+                             std::uint64_t seed) {
+  WEFT_ASSIGN(const auto hosts,
+              topology::place_ranks(platform, static_cast<std::uint32_t>(ranks), map, seed));
+  std::unordered_map<std::uint32_t, std::uint32_t> of_host;
+  HostsUsed out;
+  for (const HostId h : hosts) out.fullest = std::max(out.fullest, ++of_host[h.index()]);
+  out.count = of_host.size();
+  return out;
+}
+
+// Bytes of the matrix on the fullest host: each rank holds its share.
+double bytes_on_fullest(double order, int ranks, const HostsUsed& used) {
+  return 8 * order * order * used.fullest / ranks;
+}
+
+}  // namespace
+
+Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks, std::int64_t nb,
+                                   std::string_view map, std::uint64_t seed) {
   const std::int64_t host = platform.compute.memory_bytes;
   if (host <= 0)
     return usage_error("--n auto: the platform does not say how much memory a host has", platform.name,
                        "--n N, or host { memory: \"192GiB\" } in the platform file");
-  const auto per = static_cast<std::int64_t>(std::max(1u, platform.ranks_per_host));
-  // Ranks fill hosts one after the other, and each holds its share of the matrix: the first host, full of them, holds most.
-  const auto most = static_cast<double>(std::min<std::int64_t>(per, ranks));
-  const double order = std::sqrt(kMemoryShare * static_cast<double>(host) / most * ranks / 8);
+  WEFT_ASSIGN(const HostsUsed used, hosts_used(platform, ranks, map, seed));
+  const double order = std::sqrt(kMemoryShare * static_cast<double>(host) / bytes_on_fullest(1, ranks, used));
   if (order < static_cast<double>(nb))
     return usage_error(fmt::format("--n auto: {:.0f} % of the memory holds less than one block of NB = {}",
                                    kMemoryShare * 100, nb),
-                       fmt::format("{} on each of {} hosts", show(Bytes(host)), (ranks + per - 1) / per),
+                       fmt::format("{} on each of {}", show(Bytes(host)), counted(used.count, "host")),
                        "--n N, a smaller NB, or more memory");
   return static_cast<std::int64_t>(order) / nb * nb;
 }
 
-Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topology::Platform& platform) {
+Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topology::Platform& platform,
+                               std::string_view map, std::uint64_t seed) {
   ChosenDat out;
   out.dat = std::move(dat);
   if (open.nb) {
@@ -52,7 +79,7 @@ Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topo
     // What fits on every one of the grids.
     std::int64_t n = std::numeric_limits<std::int64_t>::max();
     for (const auto& g : out.dat.grids) {
-      WEFT_ASSIGN(const std::int64_t most, largest_order(platform, g.p * g.q, out.dat.nb.front()));
+      WEFT_ASSIGN(const std::int64_t most, largest_order(platform, g.p * g.q, out.dat.nb.front(), map, seed));
       n = std::min(n, most);
     }
     out.dat.n = {n};

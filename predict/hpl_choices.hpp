@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.hpp"
@@ -14,10 +15,12 @@ namespace weft::predict {
 inline constexpr std::int64_t kDefaultNb = 192;
 inline constexpr double kMemoryShare = 0.8;  // of the hosts' memory for the matrix
 
-// Largest multiple of `nb` whose matrix fills at most kMemoryShare of the memory of the hosts that `ranks` ranks fill.
-// Errors (kUsage): the platform does not say how much memory a host has; that holds less than one block.
+// Largest multiple of `nb` whose matrix fills at most kMemoryShare of the memory of every host that holds some of
+// `ranks` ranks, placed by `map` (topology/placement/placement.hpp) and `seed`.
+// Errors (kUsage): the platform does not say how much memory a host has; that holds less than one block. Those of the
+// placement.
 [[nodiscard]] Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks,
-                                                 std::int64_t nb);
+                                                 std::int64_t nb, std::string_view map, std::uint64_t seed);
 
 // Lines of an HPL.dat that nobody has written.
 struct Open {
@@ -30,7 +33,8 @@ struct ChosenDat {
 // `dat` with the open lines filled in: NB = kDefaultNb, the most square grid of all ranks of the platform, the largest
 // order. Errors (kUsage): largest_order's, more than 2^24 ranks.
 [[nodiscard]] Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open,
-                                             const topology::Platform& platform);
+                                             const topology::Platform& platform, std::string_view map,
+                                             std::uint64_t seed);
 
 // What the platform does not say of the kernels of a program on accelerators, which then cost what others do or nothing.
 [[nodiscard]] std::vector<std::string> device_warnings(const topology::Platform& platform,

@@ -237,7 +237,8 @@ Result<HplDat> hpl_dat_of(const HplFlags& f) {
   return d;
 }
 
-Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Platform& platform) {
+Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Platform& platform,
+                                       std::string_view map, std::uint64_t seed) {
   predict::Open open;
   HplFlags given = flags;
   open.n = flags.n == "auto" || (flags.n.empty() && flags.dat.empty());
@@ -245,7 +246,7 @@ Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Pl
   open.grid = flags.p.empty() && flags.q.empty() && flags.dat.empty();
   if (open.n) given.n.clear();
   WEFT_ASSIGN(auto dat, hpl_dat_of(given));
-  return predict::complete_dat(std::move(dat), open, platform);
+  return predict::complete_dat(std::move(dat), open, platform, map, seed);
 }
 
 Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& options) {

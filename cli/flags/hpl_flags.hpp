@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "core/result.hpp"
 #include "hpl_gen/hpl_dat.hpp"
@@ -28,9 +29,10 @@ void add_hpl_flags(CLI::App& app, HplFlags& flags, bool for_platform = false);
 // The file with the flags on top. Errors: kBadInput (file), kUsage (flag).
 [[nodiscard]] Result<hpl_gen::HplDat> hpl_dat_of(const HplFlags& flags);
 // The same, completed for a platform: N (also where it is "auto"), NB and the grid are chosen where neither file nor
-// flag says them.
+// flag says them. `map` and `seed` place the ranks.
 [[nodiscard]] Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags,
-                                                     const topology::Platform& platform);
+                                                     const topology::Platform& platform, std::string_view map,
+                                                     std::uint64_t seed);
 // --pivots and --matrix-seed; `seed` is the common --seed. Errors: kUsage, with the known ways.
 [[nodiscard]] Result<void> set_pivots(const HplFlags& flags, std::uint64_t seed,
                                       hpl_gen::HplTraceOptions& options);

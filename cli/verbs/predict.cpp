@@ -52,7 +52,7 @@ Result<std::vector<PredictionTask>> tasks_of(const Options& o) {
     PredictionTask task;
     task.on = on;
     WEFT_ASSIGN(task.platform, topology::load_platform(on, o.flags.changes(o.common.seed)));
-    WEFT_ASSIGN(task.chosen, hpl_dat_for(o.hpl, task.platform));
+    WEFT_ASSIGN(task.chosen, hpl_dat_for(o.hpl, task.platform, o.predict.map, o.common.seed));
     runs += task.chosen.dat.run_count() * o.repeat;
     if (runs > kMaxRuns)
       return usage_error("too many runs", fmt::format("{}", runs), fmt::format("at most {}", kMaxRuns));

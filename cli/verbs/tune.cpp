@@ -55,7 +55,7 @@ std::string row_text(const HplConfig& c) {
 
 Result<void> run(Options& o) {
   WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.changes(o.common.seed)));
-  WEFT_ASSIGN(const auto chosen, hpl_dat_for(o.hpl, platform));
+  WEFT_ASSIGN(const auto chosen, hpl_dat_for(o.hpl, platform, o.map, o.common.seed));
   const HplConfig base = chosen.dat.runs().front();
   const HplFlags& given = o.hpl;
   // rocHPL reads DEPTH and SWAP and goes its own way.

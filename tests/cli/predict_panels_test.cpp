@@ -1,10 +1,11 @@
-// What `weft predict hpl` says of panels and of what limits a run.
+// What `weft predict hpl` says of panels, of what limits a run, and of memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "tests/cli/run_weft.hpp"
 
@@ -61,6 +62,25 @@ TEST(PredictHpl, WaitingForPanelsIsNotTheNetwork) {
                                       "col --on dragonfly-18 --sample 4")
                                   .out;
   EXPECT_THAT(sampled, HasSubstr("time and phases are estimated apart"));
+}
+
+// Four hosts with four ranks each.
+std::string small_hosts(const Workspace& here) {
+  here.write("small.textproto",
+             "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=100Gbps\" set: \"lat=1us\" }\n"
+             "host { speed: \"1Tflops\" memory: \"64MiB\" ranks: 4 }\n");
+  return "--on small.textproto --nb 256 ";
+}
+
+// 80 % of 64 MiB hold an order of 2590 where four ranks share a host, twice that where each has its own.
+TEST(PredictHpl, TheOrderIsWhatThePlacementHasRoomFor) {
+  const Workspace here;
+  const std::string on = small_hosts(here);
+  for (const auto& [map, n] : {std::pair{"block", 2560}, {"cyclic", 5120}, {"block,hosts=packed", 2560}}) {
+    const Outcome o = here.weft("predict hpl " + on + "--p 2 --q 2 --closed-form --json - --map " + map);
+    ASSERT_EQ(o.exit_code, 0) << o.err;
+    EXPECT_EQ(json::parse(o.out)["runs"][0]["n"], n) << map;
+  }
 }
 
 }  // namespace

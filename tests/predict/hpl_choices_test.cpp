@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "tests/predict/support.hpp"
 
@@ -18,11 +20,15 @@ using ::testing::IsEmpty;
 constexpr double kHostBytes = 3.0 * (1 << 30);
 topology::Platform machine() { return crossbar_of(4, "ranks: 2 memory: \"3GiB\" speed: \"10Gflops\""); }
 
+Result<std::int64_t> block_order(const topology::Platform& p, int ranks, std::int64_t nb) {
+  return largest_order(p, ranks, nb, "block", 1);
+}
+
 TEST(LargestOrder, IsTheLargestMultipleOfNbWhoseMatrixFitsIntoFourFifthsOfTheHostsUsed) {
   const auto p = machine();
   for (const int ranks : {1, 2, 3, 5, 8})
     for (const std::int64_t nb : {1, 64, 192, 256}) {
-      const auto n = largest_order(p, ranks, nb);
+      const auto n = block_order(p, ranks, nb);
       ASSERT_TRUE(n);
       // Two ranks a host: with three the first one has two thirds of the matrix.
       const double room = 0.8 * kHostBytes * ranks / std::min(2, ranks);
@@ -33,17 +39,39 @@ TEST(LargestOrder, IsTheLargestMultipleOfNbWhoseMatrixFitsIntoFourFifthsOfTheHos
       EXPECT_LE(bytes(*n), room) << ranks << " " << nb;
       EXPECT_GT(bytes(*n + nb), room) << ranks << " " << nb;
     }
-  EXPECT_EQ(*largest_order(p, 8, 192), 35712);  // sqrt(0.8 * 4 * 3 GiB / 8) = 35895.7...
+  EXPECT_EQ(*block_order(p, 8, 192), 35712);  // sqrt(0.8 * 4 * 3 GiB / 8) = 35895.7...
 }
 
 TEST(LargestOrder, NeedsToKnowTheMemoryAndRoomForABlock) {
-  const auto small = largest_order(crossbar_of(1, "memory: \"8KB\""), 1, 192);  // holds an order of 28
+  const auto small = block_order(crossbar_of(1, "memory: \"8KB\""), 1, 192);  // holds an order of 28
   ASSERT_FALSE(small);
   EXPECT_EQ(small.error().code, ErrorCode::kUsage);
-  const auto r = largest_order(platform_of("crossbar:n=2"), 2, 64);
+  const auto r = block_order(platform_of("crossbar:n=2"), 2, 64);
   ASSERT_FALSE(r);
   EXPECT_EQ(r.error().code, ErrorCode::kUsage);
   EXPECT_THAT(r.error().message(), HasSubstr("how much memory"));
+}
+
+// Two of four ranks share a host, or none does.
+TEST(LargestOrder, IsWhatTheFullestHostOfThePlacementHolds) {
+  const auto p = machine();
+  const auto root = [](double bytes) { return static_cast<std::int64_t>(std::sqrt(0.8 * bytes / 8)); };
+  for (const auto& [map, hosts] : {std::pair{"block", 2}, {"block,hosts=packed", 2}, {"cyclic", 4}}) {
+    const auto n = largest_order(p, 4, 1, map, 1);
+    ASSERT_TRUE(n) << map;
+    EXPECT_EQ(*n, root(kHostBytes * hosts)) << map;
+  }
+  // Three on one, one on another: the one with three holds three quarters.
+  const auto four = crossbar_of(4, "ranks: 4 memory: \"3GiB\"");
+  const TempFile file("map.txt", "0\n0\n0\n1\n");
+  const auto uneven = largest_order(four, 4, 1, "file:" + file.path(), 1);
+  ASSERT_TRUE(uneven);
+  EXPECT_EQ(*uneven, root(kHostBytes * 4 / 3));
+  hpl_gen::HplDat dat;
+  dat.nb = {1};
+  dat.grids = {{2, 2}};
+  EXPECT_THAT(complete_dat(dat, {.n = true}, p, "cyclic", 1)->dat.n, ElementsAre(root(kHostBytes * 4)));
+  EXPECT_FALSE(largest_order(p, 9, 1, "block", 1)) << "there are eight slots";
 }
 
 TEST(CompleteDat, OpenLinesAreFilledInAndNamedOthersStay) {
@@ -51,14 +79,14 @@ TEST(CompleteDat, OpenLinesAreFilledInAndNamedOthersStay) {
   given.n = {500};
   given.nb = {32, 48};
   given.grids = {{1, 2}, {2, 3}};
-  const auto kept = complete_dat(given, {}, machine());
+  const auto kept = complete_dat(given, {}, machine(), "block", 1);
   ASSERT_TRUE(kept);
   EXPECT_THAT(kept->chosen, IsEmpty());
   EXPECT_EQ(kept->dat.n, given.n);
   EXPECT_EQ(kept->dat.nb, given.nb);
   EXPECT_EQ(kept->dat.grids, given.grids);
 
-  const auto all = complete_dat(given, {.n = true, .nb = true, .grid = true}, machine());
+  const auto all = complete_dat(given, {.n = true, .nb = true, .grid = true}, machine(), "block", 1);
   ASSERT_TRUE(all);
   EXPECT_THAT(all->dat.nb, ElementsAre(kDefaultNb));
   EXPECT_THAT(all->dat.grids, ElementsAre(hpl_gen::Grid{2, 4}));
@@ -67,15 +95,15 @@ TEST(CompleteDat, OpenLinesAreFilledInAndNamedOthersStay) {
                                        "N = 35712 (80 % of memory)"));
 
   // The order fits on every grid; its width is the first one.
-  const auto order = complete_dat(given, {.n = true}, machine());
+  const auto order = complete_dat(given, {.n = true}, machine(), "block", 1);
   ASSERT_TRUE(order);
-  EXPECT_THAT(order->dat.n, ElementsAre(*largest_order(machine(), 2, 32)));
+  EXPECT_THAT(order->dat.n, ElementsAre(*block_order(machine(), 2, 32)));
   EXPECT_EQ(order->dat.nb, given.nb);
 }
 
 TEST(CompleteDat, AnOrderNeedsMemoryAGridDoesNot) {
-  EXPECT_TRUE(complete_dat({}, {.grid = true}, platform_of("crossbar:n=6")));
-  EXPECT_FALSE(complete_dat({}, {.n = true}, platform_of("crossbar:n=6")));
+  EXPECT_TRUE(complete_dat({}, {.grid = true}, platform_of("crossbar:n=6"), "block", 1));
+  EXPECT_FALSE(complete_dat({}, {.n = true}, platform_of("crossbar:n=6"), "block", 1));
 }
 
 TEST(WidthWarnings, AreOfPlatformsThatCannotTellWidthsApart) {
