@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "core/counted.hpp"
@@ -15,6 +18,8 @@
 
 namespace weft::predict {
 namespace {
+
+constexpr double kMostBytes = 9e18;  // that a number of Bytes holds; the largest orders take more
 
 // How a run's ranks share out hosts.
 struct HostsUsed {
@@ -33,9 +38,15 @@ Result<HostsUsed> hosts_used(const topology::Platform& platform, int ranks, std:
   return out;
 }
 
-// Bytes of the matrix on the fullest host: each rank holds its share.
-double bytes_on_fullest(double order, int ranks, const HostsUsed& used) {
-  return 8 * order * order * used.fullest / ranks;
+// Bytes of the matrix that each of the ranks holds.
+double matrix_share(double order, int ranks) { return 8 * order * order / ranks; }
+
+// What of that is in its host's memory: accelerators hold theirs themselves, as far as it is said that they have room.
+double in_host_memory(const hpl_gen::HplConfig& c) {
+  const double share = matrix_share(static_cast<double>(c.n), c.ranks());
+  if (!hpl_gen::on_accelerators(c.program)) return share;
+  const auto device = static_cast<double>(c.rochpl.device_memory);
+  return device > 0 ? std::max(0.0, share - device) : 0;
 }
 
 }  // namespace
@@ -47,7 +58,8 @@ Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks
     return usage_error("--n auto: the platform does not say how much memory a host has", platform.name,
                        "--n N, or host { memory: \"192GiB\" } in the platform file");
   WEFT_ASSIGN(const HostsUsed used, hosts_used(platform, ranks, map, seed));
-  const double order = std::sqrt(kMemoryShare * static_cast<double>(host) / bytes_on_fullest(1, ranks, used));
+  const double order =
+      std::sqrt(kMemoryShare * static_cast<double>(host) / (matrix_share(1, ranks) * used.fullest));
   if (order < static_cast<double>(nb))
     return usage_error(fmt::format("--n auto: {:.0f} % of the memory holds less than one block of NB = {}",
                                    kMemoryShare * 100, nb),
@@ -86,6 +98,36 @@ Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topo
     out.chosen.push_back(fmt::format("N = {} ({:.0f} % of memory)", n, kMemoryShare * 100));
   }
   return out;
+}
+
+std::vector<std::string> memory_warnings(const topology::Platform& platform,
+                                         const std::vector<hpl_gen::HplConfig>& configs, std::string_view map,
+                                         std::uint64_t seed) {
+  const auto memory = static_cast<double>(platform.compute.memory_bytes);
+  if (memory <= 0) return {};
+  std::map<int, std::uint32_t> fullest;  // by ranks; 0 = they cannot be placed, which the run says
+  std::set<std::tuple<std::int64_t, int, int>> sizes, too_large;
+  const hpl_gen::HplConfig* worst = nullptr;
+  double most = memory;
+  for (const hpl_gen::HplConfig& c : configs) {
+    if (!sizes.emplace(c.n, c.p, c.q).second) continue;
+    const auto [of, first] = fullest.try_emplace(c.ranks(), 0);
+    if (first) {
+      const auto used = hosts_used(platform, c.ranks(), map, seed);
+      if (used) of->second = used->fullest;
+    }
+    const double bytes = in_host_memory(c) * of->second;
+    if (bytes <= memory) continue;
+    too_large.emplace(c.n, c.p, c.q);
+    if (bytes > most) most = bytes, worst = &c;
+  }
+  if (worst == nullptr) return {};
+  return {fmt::format("N = {} on {} x {} does not fit: its matrix takes {} of a host that has {}{}", worst->n,
+                      worst->p, worst->q, show(Bytes(static_cast<std::int64_t>(std::min(most, kMostBytes)))),
+                      show(Bytes(platform.compute.memory_bytes)),
+                      too_large.size() == 1 ? std::string()
+                                            : fmt::format("; {} of {} do not fit", too_large.size(),
+                                                          counted(sizes.size(), "size")))};
 }
 
 std::vector<std::string> device_warnings(const topology::Platform& platform, hpl_gen::Program program) {

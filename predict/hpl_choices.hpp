@@ -36,6 +36,12 @@ struct ChosenDat {
                                              const topology::Platform& platform, std::string_view map,
                                              std::uint64_t seed);
 
+// That the matrix of a run takes more than all the memory of a host, where the platform says how much that is; of what
+// accelerators hold only what is beyond --device-memory. With the figures of the run that takes most.
+[[nodiscard]] std::vector<std::string> memory_warnings(const topology::Platform& platform,
+                                                       const std::vector<hpl_gen::HplConfig>& configs,
+                                                       std::string_view map, std::uint64_t seed);
+
 // What the platform does not say of the kernels of a program on accelerators, which then cost what others do or nothing.
 [[nodiscard]] std::vector<std::string> device_warnings(const topology::Platform& platform,
                                                        hpl_gen::Program program);

@@ -117,6 +117,8 @@ Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask
         (text.empty() ? "" : "\n") +
         report::closed_forms_text(task.configs, closed, predict::platform_label(task.platform), text_width());
     std::vector<std::string> of_task = predict::peak_warnings(task.platform, task.configs);
+    for (std::string& w : predict::memory_warnings(task.platform, task.configs, options.map, options.seed))
+      of_task.push_back(std::move(w));
     for (std::string& w : placement_warnings(task, options)) of_task.push_back(std::move(w));
     add_warnings(warnings, std::move(of_task), task, tasks.size() == 1);
   }
@@ -202,6 +204,8 @@ Result<void> run(Options& o) {
     std::vector<std::string> of_task = predict::device_warnings(task.platform, task.chosen.dat.program);
     for (std::string& w : predict::width_warnings(task.platform, widths)) of_task.push_back(std::move(w));
     for (std::string& w : predict::peak_warnings(task.platform, task.configs))
+      of_task.push_back(std::move(w));
+    for (std::string& w : predict::memory_warnings(task.platform, task.configs, options.map, options.seed))
       of_task.push_back(std::move(w));
     if (options.noise && !task.platform.compute.has_noise()) of_task.emplace_back(topology::kNoNoise);
     for (std::string& w : placement_warnings(task, options)) of_task.push_back(std::move(w));

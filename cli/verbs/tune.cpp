@@ -53,6 +53,17 @@ std::string row_text(const HplConfig& c) {
                      c.depth, hpl_gen::name_of(c.swap), hpl_gen::name_of(c.pmap));
 }
 
+// Of every size that the search may try.
+std::vector<HplConfig> sizes_of(const hpl_gen::SearchSpace& space, HplConfig config) {
+  std::vector<HplConfig> out;
+  for (const std::int64_t n : space.n)
+    for (const hpl_gen::Grid& g : space.grids) {
+      config.n = n, config.p = g.p, config.q = g.q;
+      out.push_back(config);
+    }
+  return out;
+}
+
 Result<void> run(Options& o) {
   WEFT_ASSIGN(const auto platform, topology::load_platform(o.on, o.flags.changes(o.common.seed)));
   WEFT_ASSIGN(const auto chosen, hpl_dat_for(o.hpl, platform, o.map, o.common.seed));
@@ -104,6 +115,8 @@ Result<void> run(Options& o) {
   std::vector<std::string> warnings = pivot_warnings(options.pivots);
   for (std::string& w : predict::device_warnings(platform, base.program)) warnings.push_back(std::move(w));
   for (std::string& w : predict::width_warnings(platform, space.nb)) warnings.push_back(std::move(w));
+  for (std::string& w : predict::memory_warnings(platform, sizes_of(space, base), options.map, options.seed))
+    warnings.push_back(std::move(w));
   const auto ranks = static_cast<std::uint32_t>(base.ranks());
   for (std::string& w : topology::placement_notes(platform, ranks, options.map, options.seed))
     warnings.push_back(std::move(w));

@@ -14,6 +14,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 json predict_json(const Workspace& here, const std::string& flags) {
   const Outcome o =
@@ -80,6 +81,23 @@ TEST(PredictHpl, TheOrderIsWhatThePlacementHasRoomFor) {
     const Outcome o = here.weft("predict hpl " + on + "--p 2 --q 2 --closed-form --json - --map " + map);
     ASSERT_EQ(o.exit_code, 0) << o.err;
     EXPECT_EQ(json::parse(o.out)["runs"][0]["n"], n) << map;
+  }
+}
+
+TEST(PredictHpl, WhatDoesNotFitIsPredictedWithAWarning) {
+  const Workspace here;
+  const std::string on = small_hosts(here);
+  for (const std::string verb : {"predict hpl ", "predict hpl --closed-form ", "tune hpl --evaluations 8 "}) {
+    const std::string run = verb + on + "--p 4 --q 4 --json - --n ";
+    const auto warnings = [&](const std::string& n) {
+      const Outcome o = here.weft(run + n);
+      EXPECT_EQ(o.exit_code, 0) << o.err;
+      return json::parse(o.out)["warnings"].dump();
+    };
+    EXPECT_THAT(warnings("6000"), HasSubstr("N = 6000 on 4 x 4 does not fit: its matrix takes 72 MB of a "
+                                            "host that has 67.1 MB"))
+        << verb;
+    EXPECT_THAT(warnings("5700"), Not(HasSubstr("does not fit"))) << verb;
   }
 }
 

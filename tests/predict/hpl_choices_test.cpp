@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "core/quantity_text.hpp"
 #include "tests/predict/support.hpp"
 
 namespace weft::predict {
@@ -72,6 +75,45 @@ TEST(LargestOrder, IsWhatTheFullestHostOfThePlacementHolds) {
   dat.grids = {{2, 2}};
   EXPECT_THAT(complete_dat(dat, {.n = true}, p, "cyclic", 1)->dat.n, ElementsAre(root(kHostBytes * 4)));
   EXPECT_FALSE(largest_order(p, 9, 1, "block", 1)) << "there are eight slots";
+}
+
+hpl_gen::HplConfig run_of(std::int64_t n, int p, int q) {
+  hpl_gen::HplConfig c;
+  c.n = n, c.p = p, c.q = q;
+  return c;
+}
+
+TEST(MemoryWarnings, AreOfMatricesThatTheFullestHostDoesNotHold) {
+  const auto p = machine();
+  const auto order = [](double bytes) { return static_cast<std::int64_t>(std::sqrt(bytes / 8)); };
+  const std::int64_t fits = order(2 * kHostBytes);  // four ranks on two hosts
+  const auto of = [&](const std::vector<hpl_gen::HplConfig>& runs, std::string_view map = "block") {
+    return memory_warnings(p, runs, map, 1);
+  };
+  EXPECT_THAT(of({run_of(fits, 2, 2)}), IsEmpty());
+  EXPECT_THAT(of({run_of(fits + 1, 2, 2)}), ElementsAre(HasSubstr("does not fit")));
+  EXPECT_THAT(of({run_of(fits + 1, 2, 2)}, "cyclic"), IsEmpty());
+  EXPECT_THAT(of({run_of(*block_order(p, 8, 64), 2, 4)}), IsEmpty());
+  // The one that takes most, once for each size.
+  EXPECT_THAT(of({run_of(40'000, 1, 4), run_of(50'000, 1, 4), run_of(50'000, 1, 4), run_of(1000, 1, 4)}),
+              ElementsAre("N = 50000 on 1 x 4 does not fit: its matrix takes 10 GB of a host that has " +
+                          show(Bytes(p.compute.memory_bytes)) + "; 2 of 3 sizes do not fit"));
+  // Nothing is known of memory, or of ranks that have no place.
+  EXPECT_THAT(memory_warnings(platform_of("crossbar:n=4"), {run_of(1'000'000, 2, 2)}, "block", 1), IsEmpty());
+  EXPECT_THAT(of({run_of(1'000'000, 4, 4)}), IsEmpty());
+}
+
+TEST(MemoryWarnings, OfAcceleratorsAreOfWhatIsSaidToBeBeyondTheirs) {
+  const auto p = machine();
+  auto c = run_of(100'000, 2, 2);  // 20 GB each, two on a host of 3.2
+  for (const auto program : {hpl_gen::Program::kRocHpl, hpl_gen::Program::kNvidia}) {
+    c.program = program;
+    EXPECT_THAT(memory_warnings(p, {c}, "block", 1), IsEmpty());
+  }
+  c.rochpl.device_memory = 19'000'000'000;
+  EXPECT_THAT(memory_warnings(p, {c}, "block", 1), IsEmpty());
+  c.rochpl.device_memory = 18'000'000'000;
+  EXPECT_THAT(memory_warnings(p, {c}, "block", 1), ElementsAre(HasSubstr("its matrix takes 4 GB of a host")));
 }
 
 TEST(CompleteDat, OpenLinesAreFilledInAndNamedOthersStay) {
