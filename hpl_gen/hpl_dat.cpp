@@ -40,6 +40,12 @@ Word next_word(std::string_view line, std::size_t from) {
   return {from, end};
 }
 
+// Of a number as C writes it what std::from_chars takes: no plus before the digits.
+std::string_view without_plus(std::string_view word) {
+  if (word.starts_with('+') && !word.starts_with("+-")) word.remove_prefix(1);
+  return word;
+}
+
 // Reads the file line by line; keeps the position of what is being read.
 class Lines {
  public:
@@ -71,8 +77,7 @@ class Lines {
   Result<std::int64_t> integer(std::string_view line, Word w, std::string_view meaning) const {
     const std::string_view word = line.substr(w.begin, w.end - w.begin);
     std::int64_t v = 0;
-    const char* first = word.data() + (word.starts_with('+') ? 1 : 0);
-    const auto [end, code] = std::from_chars(first, word.data() + word.size(), v);
+    const auto [end, code] = std::from_chars(without_plus(word).data(), word.data() + word.size(), v);
     if (word.empty()) return error(w.begin, fmt::format("{} is missing", meaning), {}, "a whole number");
     if (code != std::errc{} || end != word.data() + word.size())
       return error(w.begin, fmt::format("{} is not a number", meaning), word, "a whole number");
@@ -234,7 +239,8 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
     WEFT_ASSIGN(const auto line, in.next("the threshold of the residual check"));
     const Word w = next_word(line, 0);
     const std::string_view word = line.substr(w.begin, w.end - w.begin);
-    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), d.threshold);
+    const auto [end, code] =
+        std::from_chars(without_plus(word).data(), word.data() + word.size(), d.threshold);
     if (code != std::errc{} || end != word.data() + word.size() || !std::isfinite(d.threshold))
       return in.error(w.begin, "the threshold is not a number", word, "a number such as 16.0");
   }
@@ -308,7 +314,10 @@ std::string write_hpl_dat(const HplDat& d) {
   line(number(d.grids.size()), "number of process grids");
   line(joined(d.grids, [](const Grid& g) { return g.p; }), "P");
   line(joined(d.grids, [](const Grid& g) { return g.q; }), "Q");
-  line(fmt::format("{:.1f}", d.threshold), "threshold");
+  // All of it: a small one that becomes 0 is no check any more. Whole ones as HPL.dat has them, 16.0.
+  const std::string threshold = number(d.threshold);
+  const bool whole = threshold.find_first_not_of("-0123456789") == std::string::npos;
+  line(threshold + (whole ? ".0" : ""), "threshold");
   list(d.pfact, code, "number of PFACTs", "PFACT (0=left, 1=Crout, 2=right)");
   list(d.nbmin, number, "number of NBMINs", "NBMIN (>= 1)");
   list(d.ndiv, number, "number of NDIVs", "NDIV (>= 2)");

@@ -99,6 +99,31 @@ TEST(HplDat, WhatIsWrittenIsReadBackTheSame) {
   }
 }
 
+TEST(HplDat, ThresholdsAreReadAsCReadsThemAndWrittenWhole) {
+  HplConfig c;
+  for (const auto& [threshold, text] : {std::pair{16.0, "\n16.0 "},
+                                        {1e-7, "\n1e-07 "},
+                                        {16.25, "\n16.25 "},
+                                        {1e300, "\n1e+300 "},
+                                        {-1.0, "\n-1.0 "},
+                                        {0.0, "\n0.0 "},
+                                        {0.1 + 0.2, "\n0.30000000000000004 "}}) {
+    c.threshold = threshold;
+    const std::string written = write_hpl_dat(to_dat(c));
+    EXPECT_THAT(written, HasSubstr(text));
+    const auto back = parse_hpl_dat(written, "written");
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(back->threshold, threshold);
+  }
+  for (const char* sixteen : {"+16.0 threshold", "+16 threshold", "1.6e+1 threshold", "16. threshold"}) {
+    const auto d = with(13, sixteen);
+    ASSERT_TRUE(d) << d.error().message();
+    EXPECT_EQ(d->threshold, 16.0) << sixteen;
+  }
+  for (const char* none : {"+-16.0", "++16.0", "+", "+much"}) EXPECT_FALSE(with(13, none)) << none;
+  EXPECT_FALSE(with(6, "+-5 29")) << "HPL's atoi makes 0 of it";
+}
+
 TEST(HplDat, NumbersThatHplReplacesAreReplacedAndNamed) {
   auto d = with(23, "9  BCASTs");
   ASSERT_TRUE(d);
