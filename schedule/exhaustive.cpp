@@ -88,25 +88,40 @@ class Leaves {
   std::uint64_t weight_ = 1;
 };
 
-// Every branch to its end.
+// A schedule takes well under a microsecond: whether the search is stopped is looked at once in so many.
+constexpr std::uint64_t kLeavesPerLook = 4096;
+
+// The schedules of a walk, and whether it goes on.
+struct Visit {
+  const Control& control;
+  Leaves& leaves;
+  bool over = false;
+  void leaf(double seconds, const Order& order) {
+    leaves.add(seconds, order);
+    if (leaves.count % kLeavesPerLook == 0 && control.stopped()) over = true;
+  }
+};
+
+// Every branch to its end, unless the search is stopped.
 struct WholeTree {
   struct State {};
-  Leaves& leaves;
+  Visit& visit;
   static bool step() { return true; }
   static bool moved(const AsyncFrame<State>&, RateMemo::Row, double) { return true; }
-  static bool over() { return false; }
-  void leaf(double seconds, const Order& order) const { leaves.add(seconds, order); }
+  [[nodiscard]] bool over() const { return visit.over; }
+  void leaf(double seconds, const Order& order) const { visit.leaf(seconds, order); }
 };
 
 // Walks all schedules below a root. One per thread.
 class Walker {
  public:
-  Walker(const Workload& workload, const RateOracle& oracle, Mode mode)
-      : e_(workload.exchange),
+  Walker(const Workload& workload, const RateOracle& oracle, Mode mode, const Control& control)
+      : visit_{control, leaves},
+        e_(workload.exchange),
         n_(workload.ranks()),
         mode_(mode),
         evaluator_(workload, oracle),
-        tree_(e_, evaluator_.memo(), WholeTree{leaves}),
+        tree_(e_, evaluator_.memo(), WholeTree{visit_}),
         steps_known_(mode == Mode::kBarrier ? evaluator_.memo().sets() : 0) {
     if (mode == Mode::kAsync) return;
     order_.resize(e_.messages.size());
@@ -115,8 +130,8 @@ class Walker {
     step_choice_.resize(static_cast<std::size_t>(steps_ + 1) * n_);
   }
 
-  // `first` by rank: 0 = no message, k = its k-th.
-  void walk(std::uint32_t root, std::span<const std::uint32_t> first, std::uint64_t weight) {
+  // `first` by rank: 0 = no message, k = its k-th. False: stopped in the middle.
+  bool walk(std::uint32_t root, std::span<const std::uint32_t> first, std::uint64_t weight) {
     leaves.begin_root(root, weight);
     if (mode_ == Mode::kAsync) {
       tree_.start();
@@ -138,6 +153,7 @@ class Walker {
       }
       next_step(1, step_time(key, step_choice_.data()));
     }
+    return !visit_.over;
   }
 
   Leaves leaves;
@@ -150,7 +166,7 @@ class Walker {
 
   void next_step(std::uint32_t step, double seconds) {
     if (step == steps_) {
-      leaves.add(seconds, order_);
+      visit_.leaf(seconds, order_);
     } else {
       next_rank(step, 0, 0, seconds);
     }
@@ -164,7 +180,7 @@ class Walker {
       return;
     }
     const std::uint64_t open = open_[r];
-    for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
+    for (std::uint64_t rest = open; rest != 0 && !visit_.over; rest &= rest - 1) {
       const auto k = static_cast<std::uint32_t>(std::countr_zero(rest));
       choice[r] = k + 1;
       open_[r] = open & ~(std::uint64_t{1} << k);
@@ -174,6 +190,7 @@ class Walker {
     open_[r] = open;
   }
 
+  Visit visit_;
   const Exchange& e_;
   std::uint32_t n_;
   Mode mode_;
@@ -323,7 +340,8 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
   std::atomic<bool> cut{false};
   std::vector<std::unique_ptr<Walker>> walkers;
   const unsigned threads = std::max(1u, std::min(control.threads, tasks));
-  for (unsigned t = 0; t < threads; ++t) walkers.push_back(std::make_unique<Walker>(workload, oracle, mode));
+  for (unsigned t = 0; t < threads; ++t)
+    walkers.push_back(std::make_unique<Walker>(workload, oracle, mode, control));
   // Of a search that is not kept, or so short that it is one piece, every root is handed out alone.
   const bool kept = control.kept != nullptr && searched_in_pieces(e);
   const std::uint32_t pieces = kept ? std::min(tasks, wanted_pieces(e)) : tasks;
@@ -346,7 +364,7 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
       if (task != begin && control.stopped()) return false;
       const Root root = root_of(task);
       roots.decode(root.index, first);
-      walker.walk(root.index, first, root.weight);
+      if (!walker.walk(root.index, first, root.weight)) return false;
       const std::uint64_t so_far = done.fetch_add(root.weight, std::memory_order_relaxed) + root.weight;
       if (reports && control.progress)
         control.progress(static_cast<double>(so_far) * below, e.schedules(), walker.leaves.best.seconds);

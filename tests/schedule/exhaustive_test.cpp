@@ -2,9 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <memory>
+#include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "schedule/step_memo.hpp"
 #include "tests/schedule/pieces_in_memory.hpp"
@@ -176,6 +181,48 @@ TEST(Exhaustive, APieceThatIsKeptIsNotSearchedAgainAndTheResultIsThatOfAWholeSea
     }
     EXPECT_EQ(r.statistics.median, whole.statistics.median);
     EXPECT_EQ(r.statistics.mean, whole.statistics.mean);
+  }
+}
+
+// Raises a flag with the first rates that are asked for: in the middle of the first root.
+class StoppingOracle final : public RateOracle {
+ public:
+  StoppingOracle(std::unique_ptr<RateOracle> rates, std::atomic<bool>& stop)
+      : rates_(std::move(rates)), stop_(stop) {}
+  void rates(std::span<const std::uint32_t> active, std::span<double> rates) override {
+    stop_ = true;
+    rates_->rates(active, rates);
+  }
+  [[nodiscard]] std::unique_ptr<RateOracle> clone() const override {
+    return std::make_unique<StoppingOracle>(rates_->clone(), stop_);
+  }
+
+ private:
+  std::unique_ptr<RateOracle> rates_;
+  std::atomic<bool>& stop_;
+};
+
+TEST(Exhaustive, AStopEndsARootInTheMiddle) {
+  std::vector<Message> messages;
+  for (std::uint32_t m = 0; m < 10; ++m) messages.push_back({0, 1 + m % 3, Bytes(1)});
+  const StormWorkload s(make_exchange(4, messages), 1, Fraction(21, 121));
+  for (const Mode mode : {Mode::kAsync, Mode::kBarrier}) {
+    PiecesInMemory<ExhaustivePiece> kept;
+    KeptPieces pieces;
+    pieces.roots = kept.runner();
+    Control control;
+    control.stop = &kept.stop;
+    const StoppingOracle oracle(s.oracle->clone(), kept.stop);
+    const auto alone = search_exhaustively(s.workload, oracle, mode, {}, control);
+    EXPECT_FALSE(alone.complete);
+    EXPECT_GT(alone.simulated, 0u);
+    EXPECT_LT(alone.simulated, 10000u) << "a root has 9! = 362880";
+    EXPECT_FALSE(alone.best.empty());
+
+    kept.stop = false;
+    control.kept = &pieces;
+    EXPECT_FALSE(search_exhaustively(s.workload, oracle, mode, {}, control).complete);
+    EXPECT_TRUE(kept.done.empty()) << "what was cut is not kept";
   }
 }
 
