@@ -36,7 +36,8 @@ struct LinkCopy {
   bool to_device = false;  // else to the host
   bool both_ways = false;  // ... and as many the other way
   Elapsed before;          // passes before they leave
-  double cap = 0;          // bytes/s it never exceeds, one way; infinity: its links alone decide
+  // bytes/s it never exceeds, one way; infinity: its links alone decide; 0: none of it goes over links, `before` is all
+  double cap = 0;
 };
 
 class KernelClock {

@@ -37,9 +37,13 @@ void DeviceCopies::set_out(std::uint32_t r, std::uint64_t op, const LinkCopy& co
 }
 
 void DeviceCopies::one_way(std::uint32_t copy, HostId from, HostId to, const LinkCopy& what) {
-  const auto route = router_.between(from, to);
-  if (!route.reachable)
-    return agenda_.fail(bad_input({}, "no route for a copy", {}, "links between accelerator and memory"));
+  Elapsed latency;
+  if (what.cap > 0) {
+    const auto route = router_.between(from, to);
+    if (!route.reachable)
+      return agenda_.fail(bad_input({}, "no route for a copy", {}, "links between accelerator and memory"));
+    latency = Elapsed(route.latency);
+  }
   const std::uint32_t i = messages_.take();
   Message& m = messages_[i];
   m = Message{};
@@ -49,7 +53,7 @@ void DeviceCopies::one_way(std::uint32_t copy, HostId from, HostId to, const Lin
   m.all_next = copy;
   m.posted = agenda_.now();
   m.tag = from == ends_[m.src].memory ? 1 : 0;  // to the accelerator
-  agenda_.post_in(what.before + Elapsed(route.latency), EventKind::kCopyStart, i);
+  agenda_.post_in(what.before + latency, EventKind::kCopyStart, i);
 }
 
 void DeviceCopies::start_flow(std::uint32_t i) {
@@ -70,7 +74,7 @@ void DeviceCopies::arrive(std::uint32_t i) {
   const Message m = messages_[i];
   messages_[i].context = 0;
   messages_.give(i);
-  if (options_.on_copy) {
+  if (options_.on_copy && m.bytes > 0) {
     const auto [from, to] = way(m);
     options_.on_copy({RankId(m.src), from, to, m.bytes, m.flow_start.rounded(), agenda_.now().rounded()});
   }

@@ -2,7 +2,8 @@
 // platforms that say so (Kernel.place = "links"). They share its links with each other and with messages.
 //
 // A copy waits out `before` and the latency of its route, then its bytes are a flow; with both ways at once two flows. A
-// rank waits for those that it makes itself. Launched ones run one after the other, beside these. A copy is a row of
+// rank waits for those that it makes itself. Launched ones run one after the other, beside these; those that the platform
+// gives a time instead of links have their turn among them. A copy is a row of
 // messages that nobody sends or receives: it comes back from the network by the number of that row.
 // Complexity: O(1) a copy and step besides Network; no allocation but while queues grow.
 #pragma once

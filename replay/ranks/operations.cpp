@@ -62,18 +62,21 @@ Step Operations::compute(std::uint32_t r, Rank& k, const Op& op) {
 // The rank goes on at once; its accelerator does the rest.
 Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
   hindsight_.depends_on_time();
-  const auto copy = link_copy(r, k, op);
+  auto copy = link_copy(r, k, op);
   const Elapsed d = copy ? kNoTime : compute_.of(r, k.pc, op);
   if (agenda_.failed()) return Step::kBlocked;
   if (op.request != traces::kNoRequest) {
     if (!k.requests.begin(op.request, false)) return in_use(r, op);
     k.requests.mark_launched(op.request);
   }
+  const auto kernel = static_cast<traces::Kernel>(k.program.list(k.pc, op)[0]);
+  // One queue for all copies, also where a platform gives those of one direction a time and those of the other links.
+  if (!copy && copies_.any() && traces::is_device_copy(kernel))
+    copy = LinkCopy{.to_device = kernel == traces::Kernel::copy_to_device, .before = d};
   if (copy) {
     copies_.launch(r, k.pc, *copy, op.request == traces::kNoRequest ? Target{} : Target{op.request});
     return Step::kDone;
   }
-  const auto kernel = static_cast<traces::Kernel>(k.program.list(k.pc, op)[0]);
   devices_.launch(r, k.pc, kernel, op.request, d);
   return Step::kDone;
 }

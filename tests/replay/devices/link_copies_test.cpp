@@ -136,6 +136,29 @@ TEST(LinkCopies, WhatEachOfThemMovesIsTold) {
   EXPECT_NEAR(to_seconds(told.back().arrived - told.back().left), kBytes / kUp, 1e-9);
 }
 
+// Where one direction has a time and the other links, too: one after the other.
+TEST(LinkCopies, LaunchedCopiesWithATimeHaveTheirTurnAmongThoseOverLinks) {
+  const std::string links = "place: \"links\"", time = "bandwidth: \"10GB/s\"";
+  for (const bool timed_out : {true, false})
+    for (const bool out_first : {true, false}) {
+      const auto p = nodes("",
+                           "host { kernel { name: \"device_dgemm\" mnk: \"1us\" }\n"
+                           "kernel { name: \"copy_to_host\" " +
+                               (timed_out ? time : links) +
+                               " }\n"
+                               "kernel { name: \"copy_to_device\" " +
+                               (timed_out ? links : time) +
+                               " } }\n"
+                               "mpi { eager_limit: \"0B\" }\n");
+      MemoryTrace t(1);
+      launch(t, 0, out_first ? Kernel::copy_to_host : Kernel::copy_to_device, 1);
+      launch(t, 0, out_first ? Kernel::copy_to_device : Kernel::copy_to_host, 2);
+      t.wait(0, 1);
+      t.wait(0, 2);
+      EXPECT_NEAR(finishes(t, p, {HostId(0)})[0], kBytes / 10e9 + kBytes / (timed_out ? kDown : kUp), 1e-9);
+    }
+}
+
 TEST(LinkCopies, OneWayAndBothWaysAsMeasured) {
   const auto p = nodes();
   const struct {
