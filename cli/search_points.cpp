@@ -14,6 +14,15 @@ void fields(V& visit, TimeBin& b) {
 }
 
 template <class V>
+void fields(V& visit, TallyCells& t) {
+  auto& [times, dropped, lowest, highest] = t;
+  visit("times", times);
+  visit("dropped", dropped);
+  visit("lowest", lowest);
+  visit("highest", highest);
+}
+
+template <class V>
 void fields(V& visit, ExhaustivePiece& p) {
   auto& [times, simulated, best_s, worst_s, best_root, worst_root, best, worst] = p;
   visit("times", times);
@@ -28,8 +37,9 @@ void fields(V& visit, ExhaustivePiece& p) {
 
 template <class V>
 void fields(V& visit, TimeStatistics& t) {
-  auto& [distinct, count, best, best_count, next_best, median, mean, worst, worst_count] = t;
+  auto& [distinct, apart, count, best, best_count, next_best, median, mean, worst, worst_count] = t;
   visit("distinct", distinct);
+  visit("apart", apart);
   visit("count", count);
   visit("best", best);
   visit("best_count", best_count);

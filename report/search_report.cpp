@@ -203,6 +203,15 @@ void add_placement_text(const SearchFacts& f, double unit_s, std::string& out) {
                   : "the best placement is not proven\n\n";
 }
 
+// "3,561 distinct times"
+std::string distinct_text(const schedule::TimeStatistics& s) {
+  std::string times = counted(s.distinct.size(), "distinct time");
+  if (s.apart == 0) return times;
+  return fmt::format(
+      "more than {}, those between the shortest and the longest told apart to {:.1g} of themselves", times,
+      s.apart);
+}
+
 void add_distribution_text(const SearchFacts& f, double unit_s, std::string& out) {
   const auto& s = f.result->statistics;
   if (s.count == 0) return;
@@ -215,8 +224,7 @@ void add_distribution_text(const SearchFacts& f, double unit_s, std::string& out
       f.result->exact && s.count == 1 ? "schedule" : schedules_text(static_cast<double>(s.count)),
       fmt::format("{:.6g} T", s.best / unit_s), s.best_count,
       s.distinct.size() > 1 ? fmt::format("{:.6f} T", s.next_best / unit_s) : "none", s.median / unit_s,
-      s.mean / unit_s, fmt::format("{:.6f} T", s.worst / unit_s), s.worst_count,
-      counted(s.distinct.size(), "distinct time"));
+      s.mean / unit_s, fmt::format("{:.6f} T", s.worst / unit_s), s.worst_count, distinct_text(s));
   const auto list = bars(s);
   std::uint64_t most = 1;
   for (const Bar& b : list) most = std::max(most, b.count);
@@ -349,7 +357,7 @@ std::string search_json(const SearchFacts& f) {
   j["best_count"] = r.exact ? nlohmann::ordered_json(s.best_count) : nullptr;
   j["next_best_s"] = r.exact && s.distinct.size() > 1 ? nlohmann::ordered_json(s.next_best) : nullptr;
   j["worst_count"] = r.exact ? nlohmann::ordered_json(s.worst_count) : nullptr;
-  j["distinct_times"] = r.exact ? nlohmann::ordered_json(s.distinct.size()) : nullptr;
+  j["distinct_times"] = r.exact && s.apart == 0 ? nlohmann::ordered_json(s.distinct.size()) : nullptr;
   j["distribution"] = !any ? "none" : r.exact ? "exact" : partial(r) ? "partial" : "sample";
   j["message_time_s"] = message_time(w);
   j["link_bound_s"] = r.link.seconds;

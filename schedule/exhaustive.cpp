@@ -71,7 +71,7 @@ class Leaves {
   }
   static Leaves of(const ExhaustivePiece& p) {
     Leaves l;
-    for (const TimeBin& b : p.times) l.tally.add(b.seconds, b.count);
+    l.tally.merge(p.times);
     l.count = p.simulated;
     l.best = {p.best_s, p.best_root, p.best};
     l.worst = {p.worst_s, p.worst_root, p.worst};
@@ -417,7 +417,8 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
     if (control.on_threads) control.on_threads(pool.started() + 1, threads);
     work(*walkers[0], true);
     pool.join();
-    for (const auto& w : walkers) seen.merge(w->leaves);
+    seen = std::exchange(walkers[0]->leaves, Leaves());
+    for (const auto& w : walkers) seen.merge(std::exchange(w->leaves, Leaves()));
   }
 
   ExhaustiveResult result;

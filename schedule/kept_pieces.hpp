@@ -17,7 +17,7 @@ struct SearchResult;
 
 // Some roots of an exhaustive search (exhaustive.hpp).
 struct ExhaustivePiece {
-  std::vector<TimeBin> times;
+  TallyCells times;
   std::uint64_t simulated = 0;
   double best_s = 0, worst_s = 0;
   std::uint32_t best_root = 0, worst_root = 0;

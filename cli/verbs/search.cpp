@@ -120,7 +120,7 @@ Result<Pattern> read_pattern(const Options& o) {
 predict::KeyMaker key_of(const Options& o, const schedule::Exchange& e,
                          const schedule::PlacementOptions& options, const predict::PointsPlan& plan) {
   const auto& [mode, exhaustive, exhaustive_limit, seed, evaluations, nodes, sample] = options.search;
-  predict::KeyMaker key("search/3", plan.journal->version(), plan.journal->files());
+  predict::KeyMaker key("search/4", plan.journal->version(), plan.journal->files());
   key.add("ranks", std::uint64_t{e.ranks});
   for (const schedule::Message& m : e.messages)
     key.add("message", fmt::format("{} {} {}", m.src, m.dst, m.bytes.value()));
