@@ -19,8 +19,12 @@
 #include <cstdint>
 #include <type_traits>
 
+// Open MPI 5 has the calls of MPI 4, though it is MPI 3.1 by its header.
+#if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
+#define WEFT_CALLS_OF_MPI_4 1
+#endif
 // Since MPI 4 there is a second form of every call with counts, MPI_X_c, that takes 64-bit ones. It is recorded as the
-// first. (Open MPI 5 is MPI 3.1 by its header, and has none.)
+// first. (Open MPI 5 has none.)
 #if MPI_VERSION >= 4
 #define WEFT_LARGE_COUNTS 1
 #endif
@@ -37,8 +41,8 @@ std::uint64_t bits_of(Handle h) {
   }
 }
 
-#if MPI_VERSION >= 4
-// The partitions of MPI_Pready_list: `const int*` in the standard, `int*` in MPICH 4.0. A wrapper is declared as its header is.
+#ifdef WEFT_CALLS_OF_MPI_4
+// The partitions of MPI_Pready_list: `const int*` in the standard, `int*` in MPICH 4.0 and Open MPI 5. A wrapper is declared as its header is.
 template <class Function>
 struct SecondArgument;
 template <class R, class A, class B, class... Rest>
@@ -83,7 +87,7 @@ void* mpi_data(const char* name);
 
 // The same for calls that make persistent collectives (MPI_Bcast_init): of MPI 4, in Open MPI from 5.0; Open MPI 4 has
 // them as an extension, MPIX_Bcast_init. Older libraries have none.
-#if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
+#ifdef WEFT_CALLS_OF_MPI_4
 #define WEFT_INIT_ENTRY WEFT_ENTRY
 #elif defined(OPEN_MPI) && OMPI_MAJOR_VERSION == 4
 #define WEFT_EXTENSION_OF_MPI_ MPIX_

@@ -174,7 +174,7 @@ WEFT_WRAP(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request)) {
   return create(
       OpKind::comm_dup, comm, made, [&] { return WEFT_NEXT(Comm_idup)(comm, made, request); }, request);
 }
-#ifdef WEFT_LARGE_COUNTS  // MPI 4
+#ifdef WEFT_CALLS_OF_MPI_4
 WEFT_WRAP(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request)) {
   return create(
       OpKind::comm_dup, comm, made, [&] { return WEFT_NEXT(Comm_idup_with_info)(comm, info, made, request); },

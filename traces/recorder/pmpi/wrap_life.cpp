@@ -88,7 +88,8 @@ WEFT_WRAP(Comm_set_info, (MPI_Comm comm, MPI_Info info)) {
   WEFT_WRAP(name##_c, params) {                                                  \
     return counted(NotRecorded::name, [&] { return WEFT_NEXT(name##_c) args; }); \
   }
-#else
+#endif
+#ifndef WEFT_CALLS_OF_MPI_4
 #define WEFT_COUNTED_4(group, name, params, args)
 #endif
 #include "traces/recorder/not_recorded.def"
