@@ -6,8 +6,8 @@
 
 #include "cli/flags/replay_flags.hpp"
 #include "core/threads/parallel.hpp"
-#include "report/hpl_report.hpp"
-#include "report/seed_spread.hpp"
+#include "report/hpl/hpl_report.hpp"
+#include "report/hpl/seed_spread.hpp"
 
 namespace weft::cli {
 namespace {

@@ -21,7 +21,7 @@
 #include "predict/hpl_peak.hpp"
 #include "predict/hpl_prediction.hpp"
 #include "predict/run_facts.hpp"
-#include "report/hpl_report.hpp"
+#include "report/hpl/hpl_report.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/placement/placement.hpp"

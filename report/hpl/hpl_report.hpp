@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "predict/hpl_prediction.hpp"
-#include "report/seed_spread.hpp"
+#include "report/hpl/seed_spread.hpp"
 
 namespace weft::report {
 

@@ -1,4 +1,4 @@
-#include "report/factorisation.hpp"
+#include "report/hpl/factorisation.hpp"
 
 #include <fmt/format.h>
 

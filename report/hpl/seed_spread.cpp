@@ -1,4 +1,4 @@
-#include "report/seed_spread.hpp"
+#include "report/hpl/seed_spread.hpp"
 
 #include <algorithm>
 #include <cmath>

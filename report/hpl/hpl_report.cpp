@@ -1,4 +1,4 @@
-#include "report/hpl_report.hpp"
+#include "report/hpl/hpl_report.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "hpl_gen/closed_form/closed_form.hpp"
 #include "predict/hpl_exchanges.hpp"
 #include "predict/run_facts.hpp"
-#include "report/factorisation.hpp"
+#include "report/hpl/factorisation.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 
