@@ -38,6 +38,15 @@ void expect_sums(const Asked& asked, const PathDetails& d) {
   EXPECT_EQ(kernels, part(asked, PathPart::kCompute));
   EXPECT_EQ(contention, part(asked, PathPart::kContention));
 }
+// All contention of the path is of one pair's messages.
+void expect_all_is_due_to(Asked& asked, RankId src, RankId dst) {
+  const PathDetails d = details(asked);
+  expect_sums(asked, d);
+  EXPECT_EQ(d.nobody, Duration(0));
+  ASSERT_EQ(d.rivals.size(), 1u);
+  EXPECT_EQ(d.rivals[0].src, src);
+  EXPECT_EQ(d.rivals[0].dst, dst);
+}
 
 // Ranks 1, 2 and 3 send 1, 1 and 2 MB to rank 0 at once. All take a third of its link until the two of 1 MB are there;
 // the one of 2 MB is the path, and in its time either of the others moved as many bytes.
@@ -104,12 +113,7 @@ TEST(PathDetails, ContentionAtAPortWithSeveralPeersIsOfThoseThatGoTheOtherWay) {
   Asked asked(std::move(t), std::move(platform), "");
   // Both of 1 MB share 0.5 GB/s for 4 ms.
   ASSERT_NEAR(static_cast<double>(part(asked, PathPart::kContention).count()), 2000.0 * kMicro, 2);
-  const PathDetails d = details(asked);
-  expect_sums(asked, d);
-  EXPECT_EQ(d.nobody, Duration(0));
-  ASSERT_EQ(d.rivals.size(), 1u);
-  EXPECT_EQ(d.rivals[0].src, RankId(0));
-  EXPECT_EQ(d.rivals[0].dst, RankId(1));
+  expect_all_is_due_to(asked, RankId(0), RankId(1));
 }
 
 // Two GPUs exchange 1 and 4 MB over links that carry 12 GB/s both ways together, 10 one way.
@@ -126,12 +130,7 @@ TEST(PathDetails, ContentionOfAPcieLinkIsOfBothDirections) {
               topology::load_platform("pcie:switches=0,cards=2,gpus=1,bw=10GB/s,both_bw=12GB/s").value(), "");
   // 6 GB/s each for 1 MB: two fifths of that more than alone.
   ASSERT_NEAR(static_cast<double>(part(asked, PathPart::kContention).count()), 1e6 / 6e9 * 0.4 * 1e12, 2);
-  const PathDetails d = details(asked);
-  expect_sums(asked, d);
-  EXPECT_EQ(d.nobody, Duration(0));
-  ASSERT_EQ(d.rivals.size(), 1u);
-  EXPECT_EQ(d.rivals[0].src, RankId(0));
-  EXPECT_EQ(d.rivals[0].dst, RankId(1));
+  expect_all_is_due_to(asked, RankId(0), RankId(1));
 }
 
 TEST(PathDetails, ComputationIsThatOfTheKernelsOnThePath) {

@@ -173,15 +173,20 @@ TEST(TiInput, LongCommentsInFrontAreReadOver) {
   EXPECT_EQ(ops_of({dir.write("index", comments + "a.txt\nb.txt\n")}), want);
 }
 
-// All that is packed comes to the reader of TI text.
-TEST(TiInput, PackedTracesOfOtherFormatsAreToldByNameAndHowToUnpackThem) {
-  const TempDir dir;
+// A message as t.weft and t.goal.
+void export_a_message(const TempDir& dir) {
   const std::string ti = dir.write("t.txt", "0 send 1 3 8 0\n1 recv 0 3 8 0\n");
   for (const char* to : {"weft", "goal"}) {
     auto t = open_trace({ti});
     ASSERT_TRUE(t);
     ASSERT_TRUE(export_trace(**t, to, dir.path(std::string("t.") + to)));
   }
+}
+
+// All that is packed comes to the reader of TI text.
+TEST(TiInput, PackedTracesOfOtherFormatsAreToldByNameAndHowToUnpackThem) {
+  const TempDir dir;
+  ASSERT_NO_FATAL_FAILURE(export_a_message(dir));
   const std::string weft = slurp(dir.path("t.weft")), goal = slurp(dir.path("t.goal"));
   ASSERT_TRUE(open_trace({dir.path("t.weft")}));
   ASSERT_TRUE(open_trace({dir.path("t.goal")}));
@@ -209,7 +214,7 @@ TEST(TiInput, PackedTracesOfOtherFormatsAreToldByNameAndHowToUnpackThem) {
     for (const Packing& p : packings) {
       write_archive(dir.path(name + p.extension), p.filter, {{"data", bytes}}, true);
       expect_told({dir.path(name + p.extension)}, name + p.extension, format, p.unpack);
-      expect_told({dir.path(name + p.extension), ti}, name + p.extension, format, p.unpack);
+      expect_told({dir.path(name + p.extension), dir.path("t.txt")}, name + p.extension, format, p.unpack);
       const std::string tar = name + ".tar" + p.extension;
       write_archive(dir.path(tar), p.filter, {{"README", "of a run\n"}, {"d/" + name, bytes}});
       expect_told({dir.path(tar)}, tar + "!d/" + name, format, "tar -xf");
@@ -231,7 +236,7 @@ TEST(TiInput, PackedTracesOfOtherFormatsAreToldByNameAndHowToUnpackThem) {
   // Beside TI text they are none of the trace.
   write_archive(dir.path("both.tar.gz"), ARCHIVE_FILTER_GZIP,
                 {{"t.goal", goal}, {"rank-0.txt", "0 send 1 3 8 0\n"}, {"rank-1.txt", "1 recv 0 3 8 0\n"}});
-  EXPECT_EQ(ops_of({dir.path("both.tar.gz")}), ops_of({ti}));
+  EXPECT_EQ(ops_of({dir.path("both.tar.gz")}), ops_of({dir.path("t.txt")}));
   // What is no trace of any format is told as TI text.
   write_archive(dir.path("none.gz"), ARCHIVE_FILTER_GZIP, {{"data", "0 jump\n"}}, true);
   EXPECT_EQ(open_error(dir, {dir.path("none.gz")}).substr(0, 46),
@@ -241,12 +246,7 @@ TEST(TiInput, PackedTracesOfOtherFormatsAreToldByNameAndHowToUnpackThem) {
 // Their own readers find no trace there, and nobody does in a folder.
 TEST(PackedTraces, AreToldByNameInFoldersAndWhereTheirFormatIsAskedFor) {
   const TempDir dir;
-  const std::string ti = dir.write("t.txt", "0 send 1 3 8 0\n1 recv 0 3 8 0\n");
-  for (const char* to : {"weft", "goal"}) {
-    auto t = open_trace({ti});
-    ASSERT_TRUE(t);
-    ASSERT_TRUE(export_trace(**t, to, dir.path(std::string("t.") + to)));
-  }
+  ASSERT_NO_FATAL_FAILURE(export_a_message(dir));
   const std::string weft = slurp(dir.path("t.weft")), goal = slurp(dir.path("t.goal"));
   const std::string meta = "hostname=n\nnumprocs=1\nfileprefix=d\n", bin =
                                                                          "\xff\xaa\xdd"
