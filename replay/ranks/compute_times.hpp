@@ -51,6 +51,8 @@ class ComputeTimes {
   [[nodiscard]] static bool more_than_copies(const ProgramCursor& program, std::uint64_t pc,
                                              const traces::Op& op);
 
+  // How long they take depends on what the rank has waited before (core_clocks.hpp).
+  [[nodiscard]] bool go_by_waits() const { return clocks_.vary(); }
   // Calls of one shape differ.
   [[nodiscard]] bool draws() const { return options_.noise; }
   [[nodiscard]] bool has_noise() const { return kernels_.has_noise(); }

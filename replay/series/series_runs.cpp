@@ -106,7 +106,7 @@ Instant SeriesRuns::place(std::uint32_t comm, const Terms& terms) {
     m.rank = static_cast<std::uint32_t>(members[(terms.root + d) % p]);
     Rank& k = ranks_[m.rank];
     m.cursor = traces::SeriesCursor(k.program.list(k.pc, **k.program.at(k.pc)));
-    times_[d] = (k.op_start - base).seconds();
+    times_[d] = m.since = (k.op_start - base).seconds();
   }
   return base;
 }
@@ -163,9 +163,21 @@ bool SeriesRuns::price(std::int64_t exchanges) {
   return true;
 }
 
+void SeriesRuns::book(Member& m) {
+  Rank& k = ranks_[m.rank];
+  const Elapsed computed = Elapsed::of_seconds(m.computed), idle = Elapsed::of_seconds(m.idle);
+  k.spend(Part::kCompute, computed - m.booked_computed);
+  k.spend(Part::kCollective, idle - m.booked_idle);
+  m.booked_computed = computed;
+  m.booked_idle = idle;
+}
+
 // Runs a member's kernels up to its next exchange, or to the end.
 void SeriesRuns::compute(std::size_t distance) {
   Member& m = column_[distance];
+  m.idle += times_[distance] - m.since;
+  // The clock of its core goes by that, as it does where messages go one by one.
+  if (compute_.go_by_waits()) book(m);
   double took = 0;
   while (true) {
     if (m.step == m.segment.steps) {
@@ -187,6 +199,7 @@ void SeriesRuns::compute(std::size_t distance) {
   }
   m.computed += took;
   times_[distance] += took;
+  m.since = times_[distance];
 }
 
 void SeriesRuns::book_waits(std::int64_t exchanges) {
@@ -213,11 +226,15 @@ void SeriesRuns::wake(std::size_t distance, Instant base, std::uint32_t comm, st
                       std::uint32_t past) {
   Member& m = column_[distance];
   Rank& k = ranks_[m.rank];
+  const Instant done = base + Elapsed::of_seconds(times_[distance]);
   // Never before the last member came: without exchanges nothing holds a member back, but its end is told here.
-  const Instant end = std::max(ranks_[last].op_start, base + Elapsed::of_seconds(times_[distance]));
-  const Elapsed computed = Elapsed::of_seconds(m.computed);
-  k.spend(Part::kCompute, computed);
-  k.spend(Part::kCollective, kNoTime - computed);
+  const Instant end = std::max(ranks_[last].op_start, done);
+  // Seconds are rounded. Where clocks go by waits, what they make up for is computed: nothing is left that looks like one.
+  const Elapsed computed = compute_.go_by_waits() ? std::max(kNoTime, (done - k.op_start) - m.booked_idle)
+                                                  : Elapsed::of_seconds(m.computed);
+  k.spend(Part::kCompute, computed - m.booked_computed);
+  // Its wait books the whole time from its arrival to its end.
+  k.spend(Part::kCollective, kNoTime - computed - m.booked_idle);
   m.waited[static_cast<std::size_t>(Cause::kLateSender)] += (end - base).seconds() - times_[distance];
   causes_.waited_for_series(m.rank, m.waited, (end - k.op_start) - computed);
   hindsight_.series_over(m.rank, last, past, end, computed, m.waited);

@@ -86,6 +86,9 @@ class SeriesRuns {
     traces::SeriesCursor cursor;
     std::int64_t exchanges = 0;  // so far
     double computed = 0;
+    double idle = 0;                       // until its last kernels: waits and overheads
+    double since = 0;                      // in times_: its last kernels were over, or it came
+    Elapsed booked_computed, booked_idle;  // in its Rank already
     std::array<double, kCauseCount> waited{};
   };
 
@@ -100,6 +103,8 @@ class SeriesRuns {
   [[nodiscard]] bool price(std::int64_t exchanges);
   [[nodiscard]] bool price(std::uint32_t src, std::uint32_t dst, std::int64_t bytes,
                            SeriesMessage::Cost& out);
+  // Books what a member has computed and waited until now.
+  void book(Member& m);
   void compute(std::size_t distance);
   void book_waits(std::int64_t exchanges);
   void wake(std::size_t distance, Instant base, std::uint32_t comm, std::uint32_t last, std::uint32_t past);
