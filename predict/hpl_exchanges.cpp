@@ -48,7 +48,6 @@ std::vector<std::string_view> parts_left_out(const topology::Platform& platform,
   if (shares_links && !columns_alone) out.emplace_back("contention of exchanges");
   if (platform.fabric.routing().scope() != topology::RouteScope::kPair && !columns_alone)
     out.emplace_back("routes of single messages");
-  if (platform.compute.power.varies()) out.emplace_back("clocks that go by waits within a panel");
   return out;
 }
 

@@ -68,10 +68,8 @@ TEST(ChooseExchanges, WhereNothingIsSharedTheSeriesIsExactWithoutATrial) {
   columns.pmap = hpl_gen::ProcessMap::kColumnMajor;  // ranks 0 and 1 are a column, and a host
   exact(choose(columns, "crossbar:n=2,ranks_per_host=2"), "within hosts");
   // Dahu deals ranks to its two sockets in turn: 0 and 2 are a column, and on one of them.
-  auto dahu = platform_of("dahu");
-  exact(choose(grid(1, 4), dahu), "one process row");
-  dahu.compute.power = {};
-  exact(choose(grid(2, 2), dahu), "within sockets");
+  exact(choose(grid(1, 4), "dahu"), "one process row");
+  exact(choose(grid(2, 2), "dahu"), "within sockets");
 }
 
 // The series has the route of each pair; messages take others, of which the model need not know.
@@ -92,32 +90,21 @@ TEST(ChooseExchanges, WhereMessagesChooseTheirRoutesTheyAreTried) {
   EXPECT_EQ(choose(grid(2, 2), "dragonfly:p=1,a=2,h=1", o).differs_at_most, 0.0);
 }
 
-// Clocks of cores go by what ranks wait between messages, but stand still in a series: nothing need be shared.
-TEST(ChooseExchanges, WherePowerHoldsClocksDownTheyAreTried) {
-  PredictOptions free;
-  free.model = "contention-free";
-  for (const auto& options : {PredictOptions(), free}) {
-    PredictOptions o = options;
-    EXPECT_THAT(choose(grid(2, 2), "dahu", o, 50).why, HasSubstr("so few panels"));
-    EXPECT_GT(choose(grid(2, 2), "dahu", o).panels_tried, 0);
-    o.exchanges = Exchanges::kSeries;
-    const auto series = choose(grid(2, 2), "dahu", o);
-    EXPECT_FALSE(series.differs_at_most.has_value());
-    EXPECT_THAT(series.why, HasSubstr("left out: clocks"));
-  }
-}
-
-// To the picosecond, whatever kernels cost: also copies of rows, and where some processes have no rows left.
+// To the picosecond, whatever kernels cost: also copies of rows, where some processes have no rows left, and where cores
+// compute faster the more they have waited, also within a panel.
 TEST(ChooseExchanges, ASeriesThatIsExactTakesTheTimeOfItsMessages) {
   std::string kernels;
   for (const char* name : {"dgemm", "dtrsm_left", "dtrsm_right", "dgemv", "dger", "dcopy", "dscal", "idamax",
                            "dlacpy", "dlaswp", "dswap", "daxpy"})
     kernels +=
         std::string(" kernel { name: \"") + name + "\" intercept: \"300ns\" mnk: \"100ps\" mn: \"1ns\" }";
-  const auto platform = crossbar_of(24, kernels);
+  const topology::Platform platforms[] = {
+      crossbar_of(24, kernels),
+      crossbar_of(24, kernels + " power { waiting: \"0.4\" headroom: \"1.3\" time: \"1ms\" }")};
   const std::uint64_t seed = support::seed_or(1);
-  for (std::uint64_t i = seed; i < seed + 40; ++i) {
+  for (std::uint64_t i = seed; i < seed + 60; ++i) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(i));
+    const auto& platform = platforms[i % 2];
     Rng rng(i);
     HplConfig c{.n = static_cast<std::int64_t>(1 + rng.below(500)),
                 .nb = static_cast<int>(1 + rng.below(60)),
