@@ -103,6 +103,12 @@ class MessageCost {
       return Elapsed(route_latency);
     return other_latency(bytes, route_latency, eager, found);
   }
+  // What the envelope and the data wait out, in latencies of the route.
+  [[nodiscard]] double envelope_latencies() const { return latency_factor(0); }
+  [[nodiscard]] double data_latencies(std::int64_t bytes, bool eager) const {
+    if (mpi_->transfer.empty() || eager) return latency_factor(bytes);
+    return std::max(0.0, latency_factor(bytes) - latency_factor(0));
+  }
   // Largest rate of one message, bytes/s; infinity = as fast as the links allow.
   [[nodiscard]] double rate_cap(std::int64_t bytes, double capacity, Found found = Found::kWaitedFor) const {
     if (plain_ && found == Found::kWaitedFor) [[likely]]
@@ -203,10 +209,13 @@ class MessageCost {
     const topology::CostSegment* const s = loaded(mpi_->loaded_transfer, bytes);
     return s != nullptr && s->intercept > 0 ? Elapsed::of_seconds(s->intercept) : kNoTime;
   }
+  [[nodiscard]] double latency_factor(std::int64_t bytes) const {
+    return mpi_->transfer.empty() ? 1 : segment(mpi_->transfer, bytes).latency_factor;
+  }
   [[nodiscard]] Elapsed scaled(Duration latency, std::int64_t bytes) const {
     if (ideal_) return kNoTime;
     if (mpi_->transfer.empty()) return Elapsed(latency);
-    return Elapsed::of_seconds(to_seconds(latency) * segment(mpi_->transfer, bytes).latency_factor);
+    return Elapsed::of_seconds(to_seconds(latency) * latency_factor(bytes));
   }
 
   // protocol_of(), of messages as long as `short_` or shorter and of others.

@@ -151,9 +151,10 @@ struct PathResult {
            parts[static_cast<std::size_t>(PathPart::kContention)];
   }
   // Latencies paid: one a message sent eagerly, three a rendezvous (request, permission, data), fewer where the receive
-  // was late. Without contention it is dT / dL, L the latency of a message; `hops` of a link.
+  // was late. Without contention it is dT / dL, L the latency of a message; `link_latencies` of a link, of which a message
+  // may pay a multiple (latency_factor).
   std::uint64_t trips = 0;
-  std::uint64_t hops = 0;
+  double link_latencies = 0;
 };
 
 // The same replay on an ideal network, where it follows from this one (ideal_clocks.hpp).

@@ -123,8 +123,11 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender, bool envelope
   if (m.hops > 0) {
     const bool asks = !eager && !cost_.known_at_once();
     const int first = (request || asks) && !held ? 1 : 0;  // the way of its request, or of its first byte
-    n.trips = static_cast<std::uint8_t>(first + (request ? 0 : 1 + (asks && cost_.has_permission() ? 1 : 0)));
-    n.hops = static_cast<std::uint16_t>(std::min(0xffff, n.trips * m.hops));
+    const int permission = !request && asks && cost_.has_permission() ? 1 : 0;
+    n.trips = static_cast<std::uint8_t>(first + permission + (request ? 0 : 1));
+    const double ways = first * cost_.envelope_latencies() + permission +
+                        (request ? 0 : cost_.data_latencies(m.bytes, eager));
+    n.link_latencies = ways * m.hops;
   }
   return node;
 }
@@ -311,7 +314,7 @@ PathResult CriticalPath::path() {
         (n.is_copy ? out.copied : out.bytes) += n.op;
         if (n.own_pace) out.own_pace_bytes += n.op;
         out.trips += n.trips;
-        out.hops += n.hops;
+        out.link_latencies += n.link_latencies;
       } else {
         s.op = n.op;
       }

@@ -13,7 +13,7 @@
 // Invariants:
 //  1. The parts of a node add up to its end less the end of the node before it, to the tick.
 //  2. The newest node of a rank ends at `since`; its own time since then is in its accounts (Rank::spent, CauseBook).
-// Complexity: O(1) a message and a wait (amortised); memory 168 B a node. Switched off, a test of one flag each.
+// Complexity: O(1) a message and a wait (amortised); memory 160 B a node. Switched off, a test of one flag each.
 #pragma once
 
 #include <array>
@@ -139,8 +139,8 @@ class CriticalPath {
     std::uint32_t parent = kNone;
     std::uint32_t holders = 0;
     LinkId held_by;
-    std::uint16_t hops = 0;  // links that latencies of the message were paid for
-    std::uint8_t trips = 0;  // request, permission and data of the message, as far as they count
+    double link_latencies = 0;  // of links, that the message paid
+    std::uint8_t trips = 0;     // request, permission and data of the message, as far as they count
     bool is_message = false;
     bool is_request = false;  // ... of which only the request has come
     bool own_pace = false;    // ... that no wider link makes shorter

@@ -292,7 +292,7 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
     to["critical_path"]["by_nobody_s"] = to_seconds(run.path_details->nobody);
   }
   to["sensitivity"] = Json{{"dT_dL", path.trips},
-                           {"dT_dL_link", path.hops},
+                           {"dT_dL_link", path.link_latencies},
                            {"dT_dG", path.bytes + path.copied - path.own_pace_bytes},
                            {"dT_dcompute_s", to_seconds(path.computed())},
                            {"dT_dbandwidth_s", to_seconds(-path.on_links())}};

@@ -50,7 +50,7 @@ HandMade with_path() {
   path.messages = 1;
   path.bytes = 4096;
   path.trips = 3;
-  path.hops = 6;
+  path.link_latencies = 7.5;
   return h;
 }
 
@@ -78,6 +78,7 @@ TEST(CriticalPathReport, TellsPartsRegionsLinksAndSegments) {
   EXPECT_EQ(path["segments"][1]["mostly"], "transfer");
   EXPECT_EQ(path["segments"][1]["receiver"], 2);
   EXPECT_EQ(j["sensitivity"]["dT_dL"], 3);
+  EXPECT_EQ(j["sensitivity"]["dT_dL_link"], 7.5);
   EXPECT_EQ(j["sensitivity"]["dT_dG"], 4096);
   EXPECT_NEAR(j["sensitivity"]["dT_dbandwidth_s"].get<double>(), -600e-6, 1e-18);
   EXPECT_NEAR(j["sensitivity"]["dT_dcompute_s"].get<double>(), 1300e-6, 1e-18) << "sleep is not made shorter";

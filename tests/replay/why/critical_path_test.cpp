@@ -233,7 +233,7 @@ TEST(CriticalPath, SlopesAreThoseOfTheMakespan) {
       ++cases;
       touched += std::min(down, up) <= 2 ? 1 : 0;
     };
-    slope_fits(at(499.9, 1), at(500.1, 1), 100 * static_cast<double>(base.path.hops));
+    slope_fits(at(499.9, 1), at(500.1, 1), 100 * base.path.link_latencies);
     const double computed =
         static_cast<double>(base.path.parts[static_cast<std::size_t>(PathPart::kCompute)].count());
     slope_fits(at(500, 1 - 1e-6), at(500, 1 + 1e-6), 1e-6 * computed);

@@ -28,10 +28,17 @@ using traces::OpKind;
 
 constexpr double kStep = 1e-5;
 
+// A platform, and the same with links whose latency is 100 ps shorter and longer.
+struct Machine {
+  Platform base, shorter, longer;
+};
+constexpr double kLinkStep = 100;  // ticks
+
 // Three ranks a host, links of 10 GB/s.
-Platform machine(const std::string& host, const std::string& mpi) {
+Platform platform(const std::string& host, const std::string& mpi, const std::string& latency) {
   return testing::platform_of_text(
-      "topology { family: \"fat-tree\" set: \"m=4\" set: \"n=2\" set: \"bw=10GB/s\" set: \"lat=300ns\" }\n"
+      "topology { family: \"fat-tree\" set: \"m=4\" set: \"n=2\" set: \"bw=10GB/s\" set: \"lat=" + latency +
+      "\" }\n"
       "host { speed: \"10Gflops\" ranks: 3 " +
       host +
       " }\n"
@@ -39,6 +46,9 @@ Platform machine(const std::string& host, const std::string& mpi) {
       "  send_cost { intercept: \"700ns\" per_byte: \"20ps\" } isend_cost { intercept: \"500ns\" }\n"
       "  recv_cost { intercept: \"600ns\" per_byte: \"30ps\" }\n" +
       mpi + " }\n");
+}
+Machine machine(const std::string& host, const std::string& mpi) {
+  return {platform(host, mpi, "300ns"), platform(host, mpi, "299.9ns"), platform(host, mpi, "300.1ns")};
 }
 constexpr const char* kLocal = " local_latency: \"400ns\" local_bandwidth: \"5GB/s\" ";
 // Up to 200 kB slower than the links, above faster; shorter ones below what probes find.
@@ -48,18 +58,23 @@ constexpr const char* kLoaded =
 constexpr const char* kFactors =
     " transfer { latency_factor: \"2\" bandwidth_factor: \"0.5\" }"
     " transfer { from: \"50kB\" latency_factor: \"5\" bandwidth_factor: \"0.9\" } ";
+// Long rendezvous whose request takes longer than a ping-pong of them: their data wait for nothing more.
+constexpr const char* kFalling =
+    " transfer { latency_factor: \"3\" bandwidth_factor: \"0.8\" }"
+    " transfer { from: \"50kB\" latency_factor: \"1.25\" bandwidth_factor: \"0.9\" } ";
 constexpr const char* kPieces =
     " local_transfer { intercept: \"1us\" per_byte: \"200ps\" }"
     " local_transfer { from: \"60kB\" intercept: \"3us\" per_byte: \"100ps\" }"
     " loaded_local_transfer { from: \"1500B\" intercept: \"2us\" per_byte: \"400ps\" } ";
 
-const std::map<std::string, Platform>& machines() {
-  static const std::map<std::string, Platform> all = [] {
+const std::map<std::string, Machine>& machines() {
+  static const std::map<std::string, Machine> all = [] {
     const std::string sockets = "sockets: 2 socket_order: \"cyclic\" ";
-    std::map<std::string, Platform> m;
+    std::map<std::string, Machine> m;
     m.emplace("plain", machine("", kLocal));
     m.emplace("loaded", machine("", std::string(kLocal) + kLoaded));
     m.emplace("factors", machine("", std::string(kLocal) + kLoaded + kFactors));
+    m.emplace("falling factors", machine("", std::string(kLocal) + kFalling));
     m.emplace("pieces", machine("", std::string(kPieces) + kFactors));
     for (const char* const bandwidth : {"2GB/s", "8GB/s", "50GB/s"})
       m.emplace(std::string("sockets of ") + bandwidth,
@@ -69,14 +84,14 @@ const std::map<std::string, Platform>& machines() {
   return all;
 }
 
-// Picoseconds that a step of kStep, more or less, is worth.
+// Picoseconds that a step, of kStep or what `change` says, more or less, is worth.
 struct Slope {
   std::string what;
   double told;
   std::function<void(Platform&, ReplayOptions&, double sign)> change;
 };
 
-std::vector<Slope> slopes_of(const ReplayResult& r) {
+std::vector<Slope> slopes_of(const ReplayResult& r, const Machine& on) {
   const auto part = [&](PathPart p) {
     return static_cast<double>(r.path.parts[static_cast<std::size_t>(p)].count());
   };
@@ -92,6 +107,8 @@ std::vector<Slope> slopes_of(const ReplayResult& r) {
        [](Platform&, ReplayOptions& o, double sign) {
          o.what_if.latency = Duration(sign > 0 ? kMore : -kMore);
        }},
+      {"latency of links", r.path.link_latencies * kLinkStep,
+       [&on](Platform& p, ReplayOptions&, double sign) { p = sign > 0 ? on.longer : on.shorter; }},
       {"bandwidth", kStep * static_cast<double>(r.path.on_links().count()),
        [](Platform& p, ReplayOptions&, double sign) {
          for (std::uint32_t l = 0; l < p.fabric.link_count(); ++l)
@@ -127,15 +144,15 @@ ReplayResult run(MemoryTrace& t, const Platform& p, const ReplayOptions& o) {
 struct Asked {
   std::size_t all = 0, sharp = 0;
 };
-void expect_slopes(MemoryTrace& t, const Platform& p, ReplayOptions o, Asked& asked) {
+void expect_slopes(MemoryTrace& t, const Machine& on, ReplayOptions o, Asked& asked) {
   o.model = "contention-free";
   o.critical_path = true;
-  const ReplayResult base = run(t, p, o);
+  const ReplayResult base = run(t, on.base, o);
   o.critical_path = false;
-  for (const Slope& slope : slopes_of(base)) {
+  for (const Slope& slope : slopes_of(base, on)) {
     std::array<double, 2> by{};  // with less it is shorter by, with more it is longer by
     for (const double sign : {-1.0, 1.0}) {
-      Platform changed = p;
+      Platform changed = on.base;
       ReplayOptions with = o;
       slope.change(changed, with, sign);
       by[sign > 0 ? 1 : 0] =
@@ -152,7 +169,7 @@ TEST(PathSlopes, AreThoseOfTheMakespanOnEveryPlatform) {
   Asked asked;
   for (const std::uint64_t seed : support::seeds_to(40)) {
     RandomProgram program(seed, RandomProgram::Collectives::kAll, true);
-    for (const auto& [name, p] : machines())
+    for (const auto& [name, on] : machines())
       for (const RawMode raw : {RawMode::kOff, RawMode::kEager, RawMode::kDetached, RawMode::kRendezvous}) {
         if (raw != RawMode::kOff && name != "loaded" && name != "sockets of 2GB/s") continue;
         SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + ", " + name + ", raw mode " +
@@ -160,7 +177,7 @@ TEST(PathSlopes, AreThoseOfTheMakespanOnEveryPlatform) {
         ReplayOptions o;
         o.raw = raw;
         o.header = Bytes(seed % 2 == 0 ? 0 : 40);
-        expect_slopes(program.trace(), p, o, asked);
+        expect_slopes(program.trace(), on, o, asked);
       }
   }
   EXPECT_GT(asked.sharp * 2, asked.all);
