@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <iterator>
 #include <map>
+#include <numbers>
 #include <span>
 #include <tuple>
 
@@ -44,8 +45,18 @@ std::size_t terms_of(KernelModel m) {
   return 0;
 }
 
+// c4(n): the standard deviation of a sample of n normal numbers on the mean, in theirs (E. E. Cureton, "Unbiased
+// estimation of the standard deviation", The American Statistician 22(1), 1968): c4(n) c4(n + 1) = sqrt((n - 1) / n).
+double mean_deviation(std::size_t n) {
+  double c4 = std::sqrt(2 / std::numbers::pi);
+  for (std::size_t i = 2; i < n; ++i)
+    c4 = std::sqrt(static_cast<double>(i - 1) / static_cast<double>(i)) / c4;
+  return c4;
+}
+
 // Noise is what calls of one shape scatter by: a constant and a part of the time, least squares over the standard
-// deviations of the shapes. What the means of the shapes are off by is misfit. All are relative to `time`, a call's.
+// deviations of the shapes, which say the more the more calls they have. What the means of the shapes are off by is
+// misfit. All are relative to `time`, a call's.
 void split_residual(const std::vector<Call>& calls, const std::vector<double>& fitted,
                     const std::vector<double>& time, CpuFit& c) {
   struct Sums {
@@ -73,8 +84,9 @@ void split_residual(const std::vector<Call>& calls, const std::vector<double>& f
     if (s.n < 2) continue;
     columns[0].push_back(1);
     columns[1].push_back(s.time);
-    deviation.push_back(s.time * std::sqrt(std::max(0.0, s.squares - n * off * off) / (n - 1)));
-    weight.push_back(1 / (s.time * s.time));
+    const double sample = std::sqrt(std::max(0.0, s.squares - n * off * off) / (n - 1));
+    deviation.push_back(s.time * sample / mean_deviation(s.n));
+    weight.push_back((n - 1) / (s.time * s.time));
   }
   c.shapes = shapes.size();
   c.repeated = deviation.size();

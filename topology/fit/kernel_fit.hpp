@@ -72,8 +72,8 @@ struct CpuFit {
   double noise = 0;             // ... and as a part of the time
   ShapeBounds bounds;           // of the calls that it is for
   std::vector<CpuFit> parts;  // one for each of the options' parts; this is for calls that none of them holds
-  // Calls: shapes, those called more than once, mean over these of their relative standard deviation, root mean square
-  // over all of what the fit is off by, and the worst.
+  // Calls: shapes, those called more than once, mean over these of their relative standard deviation (not too low
+  // where calls are few), root mean square over all of what the fit is off by, and the worst.
   std::size_t shapes = 0, repeated = 0;
   double scatter = 0, misfit = 0;
   std::vector<ShapeMiss> worst;

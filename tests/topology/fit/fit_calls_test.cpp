@@ -59,6 +59,33 @@ TEST(KernelFitCalls, TheFitIsTheMeanThatAReplayScattersAround) {
   }
 }
 
+// A sample of n normal numbers has a deviation that is too low on the mean, the more so the fewer they are.
+TEST(KernelFitCalls, NoiseIsThatOfTheCallsHoweverFewAShapeHas) {
+  constexpr double kNoise = 0.02;
+  constexpr int kCalls = 12'000;
+  Rng rng(support::seed_or(1));
+  KernelFitOptions o;
+  o.kernel = "dscal";
+  o.dimensions = "m";
+  for (const int times : {2, 3, 5, 20}) {
+    std::string csv = "m,seconds\n";
+    for (int i = 0; i < kCalls; ++i) {
+      const double m = 1000.0 * (1 + i / times);
+      double z = -6;  // the sum of twelve uniform numbers: near enough to normal, with deviation 1
+      for (int u = 0; u < 12; ++u) z += rng.unit();
+      csv += fmt::format("{},{:.17g}\n", m, 380e-12 * m * (1 + kNoise * z));
+    }
+    const KernelFit f = fitted(csv, o);
+    const CpuFit& c = f.cpus.at(0);
+    // Four deviations of what so many degrees of freedom say.
+    const double error = 4 * kNoise / std::sqrt(2.0 * (kCalls - kCalls / times));
+    EXPECT_NEAR(c.scatter, kNoise, 1.2 * error) << times;
+    // The constant and the part of the time, together, of a shape in the middle.
+    const double middle = 380e-12 * 1000 * (kCalls / times / 2);
+    EXPECT_NEAR(c.noise_time.intercept / middle + c.noise, kNoise, 2 * error) << times;
+  }
+}
+
 // 20 calls of each of five shapes, with 1 % of scatter.
 std::vector<std::string> good_calls() {
   Rng rng(support::seed_or(1));
