@@ -261,36 +261,36 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
   };
   const bool two_sides = limit != all && !part(one_way, limit, all).empty();
   const bool small_side = !part(one_way, 0, limit).empty();
-  if (small_side) {
-    if (!out.recv.empty() && out.options.latency > 0) {
-      // The intercept that the data ask for, unconstrained.
-      const double asked = out.options.latency;
-      out.options.latency = -1e300;
-      WEFT_ASSIGN(const auto unbound, rest(0, limit, 0));
-      out.options.latency = asked;
-      const double per_byte = out.options.bandwidth > 0 ? 1 / out.options.bandwidth : 0;
-      double missing = 0;
-      for (const LineSegment& u : unbound)
-        missing = std::max(missing, asked + per_byte * u.from - evaluate({&u, 1}, u.from));
-      if (missing > 0) {
-        double most = 0;  // a receive may not fall below nothing anywhere
-        for (const LineSegment& r : out.recv) most = std::max(most, r.intercept + r.slope * r.from);
-        out.recv_lowered_by = std::min(missing, most);
+  const auto fit_transfer = [&]() -> Result<void> {
+    out.transfer.clear();
+    out.recv_lowered_by = 0;
+    if (small_side) {
+      if (!out.recv.empty() && out.options.latency > 0) {
+        // The intercept that the data ask for, unconstrained.
+        const double asked = out.options.latency;
+        out.options.latency = -1e300;
+        WEFT_ASSIGN(const auto unbound, rest(0, limit, 0));
+        out.options.latency = asked;
+        const double per_byte = out.options.bandwidth > 0 ? 1 / out.options.bandwidth : 0;
+        double missing = 0;
+        for (const LineSegment& u : unbound)
+          missing = std::max(missing, asked + per_byte * u.from - evaluate({&u, 1}, u.from));
+        if (missing > 0) {
+          double most = 0;  // a receive may not fall below nothing anywhere
+          for (const LineSegment& r : out.recv) most = std::max(most, r.intercept + r.slope * r.from);
+          out.recv_lowered_by = std::min(missing, most);
+        }
       }
+      WEFT_ASSIGN(out.transfer, rest(0, limit, out.recv_lowered_by));
     }
-    WEFT_ASSIGN(out.transfer, rest(0, limit, out.recv_lowered_by));
-  }
-  if (two_sides) {
-    WEFT_ASSIGN(auto large, rest(limit, all, 0));
-    if (small_side) large.front().from = limit;
-    out.transfer.insert(out.transfer.end(), large.begin(), large.end());
-  }
-  if (out.options.latency == 0) {
-    double least = all;
-    for (const LineSegment& t : out.transfer)
-      if (t.intercept > 0) least = std::min(least, t.intercept);
-    out.options.latency = least == all ? 1e-9 : least;
-  }
+    if (two_sides) {
+      WEFT_ASSIGN(auto large, rest(limit, all, 0));
+      if (small_side) large.front().from = limit;
+      out.transfer.insert(out.transfer.end(), large.begin(), large.end());
+    }
+    return {};
+  };
+  WEFT_TRY(fit_transfer());
   for (const DataPoint& p : one_way) out.largest = std::max(out.largest, p.x);
   if (out.options.bandwidth == 0) {
     const LineSegment& last = out.one_way.back();
@@ -299,6 +299,17 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
         if (t.slope > kLeastSlope * last.slope)
           out.options.bandwidth = std::max(out.options.bandwidth, 1 / t.slope);
     out.bandwidth_unknown = out.options.bandwidth == 0;
+    // No line is flatter than a link of that bandwidth; with its slope at the bound it has another intercept.
+    constexpr double kRounding = 1e-9;
+    const double least = out.bandwidth_unknown ? 0 : (1 - kRounding) / out.options.bandwidth;
+    if (std::ranges::any_of(out.transfer, [&](const LineSegment& t) { return t.slope < least; }))
+      WEFT_TRY(fit_transfer());
+  }
+  if (out.options.latency == 0) {
+    double least = all;
+    for (const LineSegment& t : out.transfer)
+      if (t.intercept > 0) least = std::min(least, t.intercept);
+    out.options.latency = least == all ? 1e-9 : least;
   }
   return out;
 }

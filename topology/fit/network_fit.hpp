@@ -16,7 +16,8 @@
 //     it is lowered by what is missing (recv_lowered_by);
 //  5. a bandwidth test's time per message is a segmented line too (stream): its largest rate is the link's
 //     bandwidth. Without such a test and without NetworkFitOptions::bandwidth, one-way times show a bandwidth only
-//     where the largest message spends at least half of its time in its bytes; else the bandwidth stays unknown;
+//     where the largest message spends at least half of its time in its bytes; else the bandwidth stays unknown. No line
+//     of step 3 is flatter than the bandwidth, which is a bound of its fit;
 //  6. isend measured and send not: a blocking send of an eager message costs the same call, so send is taken as isend.
 //  7. messages under load are segmented lines of their own. An intercept up to the interval between polls is the time
 //     until the other side polls, which a replay has itself: it is left out; a larger one stays (loaded_transfer,

@@ -57,6 +57,35 @@ TEST(NetworkFitText, AReceiveIsLoweredInEverySegment) {
     EXPECT_NEAR(recv_cost(mpi, s), recv(s) - 0.5e-6, 1e-9) << s;
 }
 
+// Messages up to 8 KiB take 5 us, whatever their size, which no link of 10 GB/s can do: a line of that slope is as much too
+// low for the short ones as it is too high for the long ones.
+TEST(NetworkFitText, ALineAtTheSlopeOfTheLinkHasItsOwnIntercept) {
+  const auto one_way = [](double s) { return s <= 8192 ? 5e-6 : 6e-6 + 1e-10 * s; };
+  std::vector<double> sizes;
+  for (double s = 512; s <= 8192; s += 512) sizes.push_back(s);
+  const std::size_t flat = sizes.size();
+  for (double s = 16384; s <= 1 << 22; s *= 2) sizes.push_back(s);
+  std::string csv;
+  for (const double s : sizes) csv += fmt::format("pingpong,{},{:.17g}\n", s, 2 * one_way(s));
+  NetworkFitOptions o;
+  o.breaks = {16384};
+  const auto f = fit_network({messages(csv)}, o);
+  ASSERT_TRUE(f) << refused(f);
+  EXPECT_NEAR(f->options.bandwidth, 1e10, 1e6);
+  const MpiParameters mpi = read_back(*f);
+  ASSERT_EQ(mpi.transfer.size(), 2u);
+  double sum = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const TransferSegment& t = mpi.transfer[i < flat ? 0 : 1];
+    const double time =
+        t.latency_factor * f->options.latency + sizes[i] / (t.bandwidth_factor * f->options.bandwidth);
+    const double off = time / one_way(sizes[i]) - 1;
+    EXPECT_LT(std::fabs(off), i < flat ? 0.1 : 1e-3) << sizes[i];
+    if (i < flat) sum += off;
+  }
+  EXPECT_NEAR(sum / static_cast<double>(flat), 0, 0.01);
+}
+
 // Messages up to 8 KiB go at once: 1 us and 10 GB/s, three of each size.
 std::string eager_messages(double odd_send) {
   std::string csv;
