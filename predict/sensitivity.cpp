@@ -60,7 +60,7 @@ Result<std::optional<Duration>> changed(const Question& q, std::size_t what, dou
 // 1 % of what a latency takes, on the path or else on the whole; at least a picosecond.
 Duration latency_step(const replay::ReplayResult& base) {
   Duration mean{0};
-  if (base.path.trips > 0)
+  if (base.path.trips > 0 && base.path.has_slopes())
     mean = (part(base.path, PathPart::kLatency) + part(base.path, PathPart::kHandshake)) /
            static_cast<std::int64_t>(base.path.trips);
   else if (base.network.count > 0)
@@ -128,9 +128,10 @@ Result<Sensitivity> sensitivity_of(const Question& q, unsigned threads,
   const Duration step = latency_step(q.base);
   out.tolerances.resize(kRatios.size());
   out.slopes.resize(3);
-  out.slopes[0] = {"latency", step * static_cast<std::int64_t>(path.trips), {}, {}};
-  out.slopes[1] = {"bandwidth", times(kStep, path.on_links()), {}, {}};
-  out.slopes[2] = {"computation", times(kStep, path.computed()), {}, {}};
+  const auto told = [&](Duration longer) { return path.has_slopes() ? std::optional(longer) : std::nullopt; };
+  out.slopes[0] = {"latency", told(step * static_cast<std::int64_t>(path.trips)), {}, {}};
+  out.slopes[1] = {"bandwidth", told(times(kStep, path.on_links())), {}, {}};
+  out.slopes[2] = {"computation", told(times(kStep, path.computed())), {}, {}};
   const auto& links = q.platform.fabric.links();
   std::vector<std::size_t> classes;
   for (std::size_t c = 0; c < links.class_names.size(); ++c) {

@@ -34,7 +34,7 @@ struct Tolerance {
 // What a change by 1 % does to the makespan: as the critical path tells, and as two replays do.
 struct Slope {
   std::string what;              // "latency", "bandwidth", "computation": time of it 1 % longer
-  Duration told{0};              // longer by
+  std::optional<Duration> told;  // longer by; none: the path has no slopes
   std::optional<Duration> more;  // replayed with 1 % more: longer by; none: it does not end
   std::optional<Duration> less;  // ... with 1 % less: shorter by
 };

@@ -155,6 +155,10 @@ struct PathResult {
   // may pay a multiple (latency_factor).
   std::uint64_t trips = 0;
   double link_latencies = 0;
+  // Stretches in a series of exchanges, where members may have waited for each other's messages or computation in any
+  // order: with one of them the path has no slopes.
+  std::uint64_t series = 0;
+  [[nodiscard]] bool has_slopes() const { return series == 0; }
 };
 
 // The same replay on an ideal network, where it follows from this one (ideal_clocks.hpp).

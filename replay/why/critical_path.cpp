@@ -262,6 +262,8 @@ void CriticalPath::series_over(std::uint32_t rank, std::uint32_t last, std::uint
   w.parent = own;
   w.holders = 1;
   w.is_message = true;
+  // Who came last and does nothing but compute waits for nobody.
+  w.is_series = rank != last || left.rounded() > Duration(0);
   go_on(rank, wire);
   heads_[rank].since = end;
 }
@@ -315,6 +317,7 @@ PathResult CriticalPath::path() {
         if (n.own_pace) out.own_pace_bytes += n.op;
         out.trips += n.trips;
         out.link_latencies += n.link_latencies;
+        out.series += n.is_series ? 1 : 0;
       } else {
         s.op = n.op;
       }

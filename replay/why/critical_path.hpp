@@ -145,6 +145,7 @@ class CriticalPath {
     bool is_request = false;  // ... of which only the request has come
     bool own_pace = false;    // ... that no wider link makes shorter
     bool is_copy = false;     // a message, of an accelerator's copy
+    bool is_series = false;   // ... of a series, in which nobody knows who waited for whom
   };
   // Where a rank's accounts stood when its newest node ended.
   struct Head {

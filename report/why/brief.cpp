@@ -89,11 +89,15 @@ std::string brief_text(const predict::RunFacts& run, std::size_t width) {
   }
   if (run.path_details != nullptr) out += details_sentence(*run.path_details, r.makespan);
   if (const auto e = efficiency(run)) out += efficiency_sentence(*e);
-  out += fmt::format(
-      "By this path computation 1 % faster is worth {}, links 1 % faster {}; 1 us more latency a message "
-      "costs {}.\n",
-      show(r.path.computed() / 100), show(r.path.on_links() / 100),
-      show(Duration(static_cast<std::int64_t>(r.path.trips) * 1'000'000)));
+  if (r.path.has_slopes()) {
+    out += fmt::format(
+        "By this path computation 1 % faster is worth {}, links 1 % faster {}; 1 us more latency a message "
+        "costs {}.\n",
+        show(r.path.computed() / 100), show(r.path.on_links() / 100),
+        show(Duration(static_cast<std::int64_t>(r.path.trips) * 1'000'000)));
+  } else {
+    out += "What a change is worth this path does not tell, for a series of exchanges is on it.\n";
+  }
   if (r.wait_states.known) out += waits_sentence(run);
   if (run.sensitivity != nullptr) out += sensitivity_sentences(run);
   for (const auto& w : r.warnings) out += "warning: " + w + "\n";

@@ -185,10 +185,14 @@ std::string critical_path_text(const predict::RunFacts& run, std::size_t width) 
   }
   if (run.path_details != nullptr) out += details_text(*run.path_details, r.makespan, width);
   out += wrap(
-      fmt::format("along this path: 1 us more latency a message is {} more, computation 1 % faster {} less, "
-                  "links 1 % faster {} less\n",
-                  show(Duration(static_cast<std::int64_t>(path.trips) * 1'000'000)),
-                  show(path.computed() / 100), show(path.on_links() / 100)),
+      !path.has_slopes()
+          ? std::string(
+                "along this path: what a change is worth is not known, for a series of exchanges is on "
+                "it; --sensitivity replays changes\n")
+          : fmt::format("along this path: 1 us more latency a message is {} more, computation 1 % faster {} "
+                        "less, links 1 % faster {} less\n",
+                        show(Duration(static_cast<std::int64_t>(path.trips) * 1'000'000)),
+                        show(path.computed() / 100), show(path.on_links() / 100)),
       width, 2);
   if (const auto e = efficiency(run)) {
     out +=
@@ -291,11 +295,12 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
     to["critical_path"]["by_messages"] = std::move(rivals);
     to["critical_path"]["by_nobody_s"] = to_seconds(run.path_details->nobody);
   }
-  to["sensitivity"] = Json{{"dT_dL", path.trips},
-                           {"dT_dL_link", path.link_latencies},
-                           {"dT_dG", path.bytes + path.copied - path.own_pace_bytes},
-                           {"dT_dcompute_s", to_seconds(path.computed())},
-                           {"dT_dbandwidth_s", to_seconds(-path.on_links())}};
+  const auto slope = [&](auto value) { return path.has_slopes() ? Json(value) : Json(nullptr); };
+  to["sensitivity"] = Json{{"dT_dL", slope(path.trips)},
+                           {"dT_dL_link", slope(path.link_latencies)},
+                           {"dT_dG", slope(path.bytes + path.copied - path.own_pace_bytes)},
+                           {"dT_dcompute_s", slope(to_seconds(path.computed()))},
+                           {"dT_dbandwidth_s", slope(to_seconds(-path.on_links()))}};
   const auto e = efficiency(run);
   if (!e) return;
   to["efficiency"] = Json{{"parallel", e->parallel},           {"load_balance", e->load_balance},

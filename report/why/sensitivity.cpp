@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
@@ -28,6 +29,11 @@ std::string gain_text(Duration gain, Duration of) {
   return fmt::format("{:.2f} %", std::fabs(percent) < 0.005 ? 0.0 : percent);
 }
 
+// Of what the path tells, where both are known.
+std::optional<Duration> off_by(const predict::Slope& slope) {
+  return slope.more && slope.told ? std::optional(*slope.more - *slope.told) : std::nullopt;
+}
+
 }  // namespace
 
 std::string sensitivity_text(const predict::RunFacts& run, std::size_t width) {
@@ -41,9 +47,10 @@ std::string sensitivity_text(const predict::RunFacts& run, std::size_t width) {
   out += tolerance.text(width);
   Table slopes({{"what if", Table::Align::kLeft}, {"by the path"}, {"replayed"}, {"1 % less"}, {"off by"}});
   for (const auto& slope : s.slopes) {
-    slopes.add({change(slope.what), show(slope.told), slope.more ? show(*slope.more) : kNoEnd,
-                slope.less ? show(Duration(0) - *slope.less) : kNoEnd,
-                slope.more ? show(*slope.more - slope.told) : "-"});
+    const auto off = off_by(slope);
+    slopes.add({change(slope.what), slope.told ? show(*slope.told) : "-",
+                slope.more ? show(*slope.more) : kNoEnd,
+                slope.less ? show(Duration(0) - *slope.less) : kNoEnd, off ? show(*off) : "-"});
   }
   out += slopes.text(width);
   Table classes({{"links twice as fast", Table::Align::kLeft}, {"links"}, {"time"}, {"gain"}});
@@ -90,12 +97,11 @@ void add_sensitivity_json(nlohmann::ordered_json& to, const predict::RunFacts& r
                               {"ends", t.ends},
                               {"replays", t.replays}});
   for (const auto& slope : s.slopes)
-    slopes.push_back(
-        Json{{"what", slope.what},
-             {"told_s", to_seconds(slope.told)},
-             {"one_percent_more_s", seconds_or_null(slope.more)},
-             {"one_percent_less_s", slope.less ? Json(to_seconds(-*slope.less)) : Json(nullptr)},
-             {"difference_s", slope.more ? Json(to_seconds(*slope.more - slope.told)) : Json(nullptr)}});
+    slopes.push_back(Json{{"what", slope.what},
+                          {"told_s", seconds_or_null(slope.told)},
+                          {"one_percent_more_s", seconds_or_null(slope.more)},
+                          {"one_percent_less_s", slope.less ? Json(to_seconds(-*slope.less)) : Json(nullptr)},
+                          {"difference_s", seconds_or_null(off_by(slope))}});
   for (const auto& c : s.classes)
     classes.push_back(
         Json{{"name", c.name},

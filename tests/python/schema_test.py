@@ -30,7 +30,9 @@ UNSEEN = {
     "sweep": {"#/properties/error": INTERRUPT},
     "predict": {"#/properties/error": INTERRUPT},
     "tune": {"#/properties/error": INTERRUPT, "#/properties/rows/items/properties/error_estimate null": "too few panels to estimate"},
-    "replay": {f"#/properties/error/oneOf/2/properties/{key}": "a replay that is wrong" for key in ("kind", "message")},
+    "replay": {f"#/properties/error/oneOf/2/properties/{key}": "a replay that is wrong" for key in ("kind", "message")} |
+              {f"#/properties/sensitivity/properties/{key} null": "a trace with a series of exchanges, which no verb writes"
+               for key in ("dT_dL", "dT_dL_link", "dT_dG", "dT_dcompute_s", "dT_dbandwidth_s", "slopes/items/properties/told_s")},
     "search": {f"#/properties/{key} null": INTERRUPT for key in ("worst_s", "mean_s", "median_s")} |
               {"#/properties/error": INTERRUPT, "#/properties/step_load_bound_s": "a search that needs this bound"},
     "check": {f"#/properties/findings/items/properties/{key} null": "a finding on no single rank" for key in ("rank", "op")},

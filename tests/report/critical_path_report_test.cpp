@@ -90,6 +90,25 @@ TEST(CriticalPathReport, TellsPartsRegionsLinksAndSegments) {
   EXPECT_THAT(replay_text(HandMade().facts(), {}), Not(HasSubstr("critical path")));
 }
 
+// Who waited for whom in a series of exchanges is not known, nor what a change of anything would do there.
+TEST(CriticalPathReport, APathThroughASeriesHasNoSlopes) {
+  HandMade h = with_path();
+  h.result.path.series = 1;
+  predict::Sensitivity s;
+  s.slopes.push_back({"latency", {}, Duration(20 * kMicro), Duration(10 * kMicro)});
+  auto facts = h.facts();
+  facts.sensitivity = &s;
+  const auto j = ordered_json::parse(replay_json(facts, {}))["sensitivity"];
+  for (const char* key : {"dT_dL", "dT_dL_link", "dT_dG", "dT_dcompute_s", "dT_dbandwidth_s"})
+    EXPECT_TRUE(j[key].is_null()) << key;
+  EXPECT_TRUE(j["slopes"][0]["told_s"].is_null());
+  EXPECT_TRUE(j["slopes"][0]["difference_s"].is_null());
+  EXPECT_EQ(j["slopes"][0]["one_percent_more_s"], 20e-6);
+  const std::string text = replay_text(facts, {});
+  EXPECT_THAT(text, HasSubstr("what a change is worth is not known"));
+  EXPECT_THAT(text, Not(HasSubstr("1 us more latency a message")));
+}
+
 // What a probe waited for is the request of a message, a segment beside that of its data.
 TEST(CriticalPathReport, RequestsAndCopiesAreNoStretchesOfARank) {
   HandMade h = with_path();

@@ -67,11 +67,12 @@ export interface CriticalPath {
 }
 
 export interface Sensitivity {
-  dT_dL: number;
-  dT_dL_link: number;
-  dT_dG: number;
-  dT_dcompute_s: number;
-  dT_dbandwidth_s: number;
+  // All null: a series of exchanges is on the path.
+  dT_dL: number | null;
+  dT_dL_link: number | null;
+  dT_dG: number | null;
+  dT_dcompute_s: number | null;
+  dT_dbandwidth_s: number | null;
 }
 
 export interface Efficiency {
@@ -106,7 +107,7 @@ export interface WaitStates extends WaitTimes { waits: number; by_rank?: WaitsOf
 
 // What is null of a slope or a class has no end: that replay stops in a deadlock.
 export interface Tolerance { ratio: number; latency_s: number | null; ends: boolean; replays: number }
-export interface Slope { what: string; told_s: number; one_percent_more_s: number | null; one_percent_less_s: number | null; difference_s: number | null }
+export interface Slope { what: string; told_s: number | null; one_percent_more_s: number | null; one_percent_less_s: number | null; difference_s: number | null }
 export interface FasterLinks { name: string; links: number; makespan_s: number | null; gain_s: number | null }
 // Beside the slopes of Sensitivity, where replays were asked for (--sensitivity).
 export interface WhatIf { latency_tolerance: Tolerance[]; slopes: Slope[]; twice_as_fast: FasterLinks[] }

@@ -64,12 +64,14 @@ export const path: Section = {
     box.append(tables);
 
     const s = run.result.sensitivity;
-    if (s)
+    if (s && s.dT_dL !== null && s.dT_dcompute_s !== null && s.dT_dbandwidth_s !== null)
       box.append(el('h3', {}, 'What would help'), el('ul', {},
         el('li', {}, `1 us more latency a message: ${seconds(s.dT_dL * 1e-6)} more (${count(s.dT_dL)} latencies on the path)`),
         el('li', {}, `computation 1 % faster: ${seconds(s.dT_dcompute_s / 100)} less`),
         el('li', {}, `links 1 % faster: ${seconds(-s.dT_dbandwidth_s / 100)} less`)),
         el('p', { class: 'note' }, 'Slopes along this path: exact as long as it stays the critical one.'));
+    else if (s)
+      box.append(el('p', { class: 'note' }, 'What a change is worth this path does not tell, for a series of exchanges is on it.'));
     return true;
   },
 };

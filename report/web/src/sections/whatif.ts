@@ -51,7 +51,7 @@ export const whatIf: Section = {
     box.append(el('h3', {}, 'How much latency it stands'), el('ul', { id: 'tolerance' }, ...s.latency_tolerance.map((t) => el('li', {}, tolerated(t)))),
     table<Slope>([
       { title: 'what if', csv: 'what', value: (t) => kWhat[t.what] ?? t.what },
-      { title: 'by the path', csv: 'told_s', value: (t) => t.told_s, text: (t) => seconds(t.told_s) },
+      { title: 'by the path', csv: 'told_s', value: (t) => t.told_s, text: (t) => orNone(t.told_s, seconds) },
       { title: 'replayed', csv: 'one_percent_more_s', value: (t) => t.one_percent_more_s, text: (t) => orDeadlock(t.one_percent_more_s) },
       { title: '1 % less', csv: 'one_percent_less_s', value: (t) => t.one_percent_less_s, text: (t) => orDeadlock(t.one_percent_less_s) },
       { title: 'off by', csv: 'difference_s', value: (t) => t.difference_s, text: (t) => orNone(t.difference_s, seconds) },
