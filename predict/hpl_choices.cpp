@@ -38,6 +38,12 @@ Result<HostsUsed> hosts_used(const topology::Platform& platform, int ranks, std:
   return out;
 }
 
+// Process rows and columns that a node has at least; a side that is not said may have any.
+hpl_gen::Grid on_node(const hpl_gen::HplDat& dat) {
+  if (!hpl_gen::on_accelerators(dat.program)) return {1, 1};
+  return {std::max(1, dat.rochpl.local_p), std::max(1, dat.rochpl.local_q)};
+}
+
 // Bytes of the matrix that each of the ranks holds.
 double matrix_share(double order, int ranks) { return 8 * order * order / ranks; }
 
@@ -82,10 +88,14 @@ Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topo
     if (slots > 1u << 24)
       return usage_error("the platform has too many ranks for a default grid", fmt::format("{}", slots),
                          "--p and --q");
-    const hpl_gen::Grid g = hpl_gen::most_square(static_cast<int>(slots));
-    out.dat.grids = {g};
+    const hpl_gen::Grid node = on_node(out.dat);
+    const auto g = hpl_gen::most_square(static_cast<int>(slots), node);
+    if (!g)
+      return usage_error("no grid of all ranks is made of whole nodes of --local-p x --local-q",
+                         fmt::format("{} x {}, {}", node.p, node.q, counted(slots, "rank")), "--p and --q");
+    out.dat.grids = {*g};
     out.chosen.push_back(slots == 1 ? std::string("P x Q = 1 x 1 (the only rank)")
-                                    : fmt::format("P x Q = {} x {} (all {} ranks)", g.p, g.q, slots));
+                                    : fmt::format("P x Q = {} x {} (all {} ranks)", g->p, g->q, slots));
   }
   if (open.n) {
     // What fits on every one of the grids.

@@ -30,8 +30,9 @@ struct ChosenDat {
   hpl_gen::HplDat dat;
   std::vector<std::string> chosen;  // "N = 250,000 (80 % of 6.1 TB)", one each
 };
-// `dat` with the open lines filled in: NB = kDefaultNb, the most square grid of all ranks of the platform, the largest
-// order. Errors (kUsage): largest_order's, more than 2^24 ranks.
+// `dat` with the open lines filled in: NB = kDefaultNb, the most square grid of all ranks of the platform (for programs
+// on accelerators: that the process rows and columns on a node divide), the largest order.
+// Errors (kUsage): largest_order's, more than 2^24 ranks, no such grid.
 [[nodiscard]] Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open,
                                              const topology::Platform& platform, std::string_view map,
                                              std::uint64_t seed);

@@ -77,7 +77,8 @@ void add_hpl_flags(CLI::App& app, HplFlags& f, bool for_platform) {
   const auto by_platform = [&](std::string what, const char* file, const std::string& platform) {
     return fmt::format("{} [{}]", what, for_platform ? platform : file);
   };
-  const std::string grid = "all ranks of the platform, as square as they are; 1 where the other is given";
+  const std::string grid =
+      "all ranks of the platform, as square as they and whole nodes are; 1 where the other is given";
   app.add_option("--dat", f.dat, "an HPL.dat; a flag below replaces its line [none]")->type_name("FILE");
   app.add_option(
       "--n", f.n,

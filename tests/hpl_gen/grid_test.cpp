@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 
 #include "hpl_gen/panel.hpp"
 
@@ -19,6 +21,20 @@ TEST(MostSquare, IsTheGridOfAllRanksWithTheLeastDifferenceBetweenItsSides) {
   }
   EXPECT_EQ(most_square(1 << 24), (Grid{4096, 4096}));
   EXPECT_EQ(most_square(2147483647), (Grid{1, 2147483647}));  // a prime
+}
+
+TEST(MostSquare, OfNodesIsTheLeastDifferentOfTheGridsThatTheyFill) {
+  for (const Grid node : {Grid{1, 1}, Grid{4, 1}, Grid{1, 8}, Grid{2, 4}, Grid{3, 2}})
+    for (int ranks = 1; ranks <= 300; ++ranks) {
+      std::optional<Grid> best;
+      for (int p = 1; p <= ranks; ++p) {
+        const Grid g{p, ranks / p};
+        if (ranks % p == 0 && p % node.p == 0 && g.q % node.q == 0 &&
+            (!best || std::abs(g.p - g.q) < std::abs(best->p - best->q)))
+          best = g;
+      }
+      EXPECT_EQ(most_square(ranks, node), best) << ranks << " on " << node.p << " x " << node.q;
+    }
 }
 
 TEST(BlockCyclic, TheMostIsWhatTheFullestProcessOwns) {

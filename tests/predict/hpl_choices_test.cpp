@@ -143,6 +143,23 @@ TEST(CompleteDat, OpenLinesAreFilledInAndNamedOthersStay) {
   EXPECT_EQ(order->dat.nb, given.nb);
 }
 
+TEST(CompleteDat, AnOpenGridIsOneThatTheRowsAndColumnsOnANodeDivide) {
+  hpl_gen::HplDat dat;
+  dat.rochpl.local_p = 4;
+  const auto chosen = [&] { return complete_dat(dat, {.grid = true}, machine(), "block", 1); };
+  EXPECT_THAT(chosen()->dat.grids, ElementsAre(hpl_gen::Grid{2, 4})) << "HPL's own knows no nodes";
+  dat.program = hpl_gen::Program::kRocHpl;
+  EXPECT_THAT(chosen()->dat.grids, ElementsAre(hpl_gen::Grid{4, 2}));
+  EXPECT_THAT(chosen()->chosen, ElementsAre("P x Q = 4 x 2 (all 8 ranks)"));
+  dat.rochpl.local_p = 0, dat.rochpl.local_q = 8;
+  EXPECT_THAT(chosen()->dat.grids, ElementsAre(hpl_gen::Grid{1, 8}));
+  dat.rochpl.local_p = 3;
+  const auto none = chosen();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(none.error().message(), HasSubstr("got \"3 x 8, 8 ranks\""));
+}
+
 TEST(CompleteDat, AnOrderNeedsMemoryAGridDoesNot) {
   EXPECT_TRUE(complete_dat({}, {.grid = true}, platform_of("crossbar:n=6"), "block", 1));
   EXPECT_FALSE(complete_dat({}, {.n = true}, platform_of("crossbar:n=6"), "block", 1));
