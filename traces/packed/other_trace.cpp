@@ -62,4 +62,18 @@ std::optional<Error> packed_trace_of(const std::string& missing) {
   return std::nullopt;
 }
 
+std::optional<Error> packed_part_of(const std::string& missing, std::string_view of) {
+  for (const std::string_view extension : packing_extensions()) {
+    const std::string path = missing + std::string(extension);
+    const Result<std::string> head = first_bytes(path);
+    const Packing* packing = head ? packing_of(*head) : nullptr;
+    if (packing == nullptr) continue;
+    Error found = not_supported(fmt::format("a packed file of {}", of),
+                                fmt::format("the file, unpacked with \"{}\"", packing->unpack));
+    found.where = path;
+    return found;
+  }
+  return std::nullopt;
+}
+
 }  // namespace weft::traces

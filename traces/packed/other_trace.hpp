@@ -41,5 +41,7 @@ class OtherTrace {
 [[nodiscard]] std::optional<Error> packed_trace(const std::string& path);
 // The same of a file that is not there, but is beside itself as it was packed.
 [[nodiscard]] std::optional<Error> packed_trace_of(const std::string& missing);
+// The same of one of the files of `of`, "an OTF2 archive", by which no format is known.
+[[nodiscard]] std::optional<Error> packed_part_of(const std::string& missing, std::string_view of);
 
 }  // namespace weft::traces

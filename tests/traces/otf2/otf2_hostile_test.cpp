@@ -140,6 +140,19 @@ TEST(Otf2Damaged, EveryFaultOfTheFilesIsToldWithItsPlace) {
   EXPECT_GE(n, 25);
 }
 
+// The definitions of a location, too, which an archive may lack: without them its clock offsets would be passed over.
+TEST(Otf2Damaged, FilesThatArePackedAreToldWithWhatUnpacksThem) {
+  for (const std::string file : {"traces.def", "traces/1.evt", "traces/1.def"}) {
+    const TempDir dir;
+    write_small(dir.path("a"));
+    fs::remove(dir.path("a/" + file));
+    dir.write("a/" + file + ".zst", std::string("\x28\xb5\x2f\xfd", 4) + "and so on");
+    EXPECT_THAT(complaint(dir.path("a")),
+                HasSubstr(file + ".zst: error: not supported: a packed file of an OTF2 archive; expected the "
+                                 "file, unpacked with \"zstd -d\""));
+  }
+}
+
 TEST(Otf2Damaged, FilesThatAreMissingAreNamed) {
   const TempDir dir;
   write_small(dir.path("a"));

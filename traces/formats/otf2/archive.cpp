@@ -10,6 +10,7 @@
 
 #include "core/out_of_memory.hpp"
 #include "traces/formats/otf2/definition_file.hpp"
+#include "traces/packed/other_trace.hpp"
 
 namespace weft::traces::otf2 {
 namespace {
@@ -25,6 +26,14 @@ OTF2_ErrorCode silent(void* first, const char* /*file*/, uint64_t /*line*/, cons
   if (auto* told = static_cast<int*>(first); told != nullptr && *told == OTF2_SUCCESS && code > OTF2_SUCCESS)
     *told = code;
   return code;
+}
+
+// A file of the archive that the archive may lack; an error where it is there, but packed.
+Result<bool> has_plain(const std::string& path) {
+  std::error_code ec;
+  if (fs::is_regular_file(path, ec)) return true;
+  if (auto packed = packed_part_of(path, "an OTF2 archive")) return *std::move(packed);
+  return false;
 }
 
 // --- definitions ---
@@ -287,8 +296,8 @@ Result<void> Archive::open_library() {
 
 Result<void> Archive::read_definitions() {
   const std::string path = base_ + ".def";
-  std::error_code ec;
-  if (!fs::is_regular_file(path, ec)) return bad_input(path, "the definitions of the archive are missing");
+  WEFT_ASSIGN(const bool there, has_plain(path));
+  if (!there) return bad_input(path, "the definitions of the archive are missing");
   WEFT_TRY(check_definitions(path, true));
   OTF2_Reader* r = library_->reader;
   OTF2_GlobalDefReader* reader = OTF2_Reader_GetGlobalDefReader(r);
@@ -322,6 +331,7 @@ Result<void> Archive::read_definitions() {
 
 Result<void> Archive::prepare(std::uint64_t location, std::int64_t rank) {
   const std::string path = event_path(location);
+  WEFT_TRY(has_plain(path));  // one that is missing is told with the system's reason
   WEFT_ASSIGN(const EventCount count, count_events(path, facts_.chunk_bytes, rank));
   if (const std::uint64_t said = definitions_.locations.at(location).events; count.events != said)
     return bad_input(path, "the location has another number of events", std::to_string(count.events),
@@ -330,8 +340,8 @@ Result<void> Archive::prepare(std::uint64_t location, std::int64_t rank) {
   OTF2_Reader* r = library_->reader;
   OTF2_Reader_SelectLocation(r, location);
   const std::string local = fmt::format("{}/{}.def", base_, location);
-  std::error_code ec;
-  if (!fs::is_regular_file(local, ec)) return {};  // nothing to map
+  WEFT_ASSIGN(const bool mapped, has_plain(local));
+  if (!mapped) return {};
   WEFT_TRY(check_definitions(local, false));
   if (const OTF2_ErrorCode code = OTF2_Reader_OpenDefFiles(r); code != OTF2_SUCCESS)
     return failure(local, "the definitions of a location cannot be opened", code);
