@@ -494,6 +494,21 @@ async function accelerators({ weft, open, folder }) {
   page.quiet();
 }
 
+// Copies of four accelerators share links: they are no messages from a rank to itself.
+async function copiesOverLinks({ weft, open, folder }) {
+  const kernels = ['kernel { name: "device_dgemm" rate: "1Tflops" }', ...['device', 'host'].map((to) => `kernel { name: "copy_to_${to}" place: "links" }`), 'kernel { name: "*" intercept: "0" }'];
+  writeFileSync(path.join(folder, 'links.textproto'), `topology { family: "pcie" ${['switches=0', 'cards=4', 'gpus=4', 'mem=on', 'bw=10GB/s', 'lat=0'].map((s) => `set: "${s}"`).join(' ')} }\n` +
+    `host { ranks: 4 speed: "1Tflops" ${kernels.join(' ')} }\n`);
+  weft('generate', 'hpl', '--program', 'rochpl', '--n', '4000', '--nb', '100', '--p', '2', '--q', '2', '-o', 'copies.weft', '--quiet');
+  weft('replay', 'copies.weft', '--on', 'links.textproto', '--critical-path', '--report', 'copies.html', '--json', 'copies.json');
+  const rivals = JSON.parse(readFileSync(path.join(folder, 'copies.json'))).critical_path.by_messages;
+  assert.ok(rivals.some((m) => m.src === m.dst), JSON.stringify(rivals));
+  const page = await open('copies.html');
+  const table = page.locator('#path table', { has: page.getByText('Whose messages and copies were in the way', { exact: true }) });
+  assert.deepEqual(await table.locator('tbody tr td:nth-child(2)').allTextContents(), rivals.slice(0, 10).map((m) => (m.src === m.dst ? `copies within ${m.src}` : String(m.dst))));
+  page.quiet();
+}
+
 async function hostileNames({ weft, open, folder }) {
   // A path of folders that reads as markup.
   const name = '</script><script>window.hacked=1</script><img src=x onerror=window.hacked=1><!--&quot;"\'.weft';
@@ -509,7 +524,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, againstNoTime, tinyShares, accelerators, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -52,6 +52,9 @@ export interface LinkUse {
   waited_s: number;
 }
 
+// Whose messages were in the way; twice the same rank: its copies over links.
+export interface Rival { src: number; dst: number; contention_s: number }
+
 export interface CriticalPath {
   parts: Record<string, number>;
   messages: number;
@@ -60,7 +63,7 @@ export interface CriticalPath {
   by_link: { name: string; contention_s: number; messages: number }[];
   by_rank: { rank: number; own_s: number }[];
   by_kernel?: { name: string; compute_s: number }[];
-  by_messages?: { src: number; dst: number; contention_s: number }[]; // whose were in the way
+  by_messages?: Rival[];
   copies: number;
   copied_bytes: number;
   segments_own: number;

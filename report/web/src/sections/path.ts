@@ -1,7 +1,7 @@
 // What the makespan is made of along the critical path, where on it, and what would shorten it.
 import { shares, dot } from '../bars';
 import { partOf } from '../colours';
-import type { Run } from '../data';
+import type { Rival, Run } from '../data';
 import { el } from '../dom';
 import { bytes, count, counted, percent, seconds } from '../format';
 import type { Choice, Section } from '../section';
@@ -55,12 +55,14 @@ export const path: Section = {
         { title: 'time', csv: 'compute_s', value: (k) => k.compute_s, text: (k) => seconds(k.compute_s) },
         { title: 'share', value: (k) => k.compute_s / whole, text: (k) => percent(k.compute_s / whole) },
       ], p.by_kernel, { caption: 'Computation by kernel', most: 10 }));
+    const areCopies = (m: Rival) => m.src === m.dst;
     if (p.by_messages && p.by_messages.length > 0)
       add(table([
-        { title: 'from', csv: 'src', value: (m) => m.src }, { title: 'to', csv: 'dst', value: (m) => m.dst },
+        { title: 'from', csv: 'src', value: (m) => m.src },
+        { title: 'to', csv: 'dst', value: (m) => m.dst, text: (m) => (areCopies(m) ? `copies within ${m.src}` : String(m.dst)) },
         { title: 'contention', csv: 'contention_s', value: (m) => m.contention_s, text: (m) => seconds(m.contention_s) },
         { title: 'share', value: (m) => m.contention_s / whole, text: (m) => percent(m.contention_s / whole) },
-      ], p.by_messages, { caption: 'Whose messages were in the way', most: 10, choose: (m) => choice.rank(m.src), chosen: (m) => m.src === choice.chosen.rank }));
+      ], p.by_messages, { caption: `Whose messages ${p.by_messages.some(areCopies) ? 'and copies ' : ''}were in the way`, most: 10, choose: (m) => choice.rank(m.src), chosen: (m) => m.src === choice.chosen.rank }));
     box.append(tables);
 
     const s = run.result.sensitivity;

@@ -69,7 +69,7 @@ export const matrix: Section = {
         columns: m.blocks, rows: m.blocks,
         value: (c, r) => value(sent[r * m.blocks + c]!),
         rowName: name,
-        tell: (c, r) => `rank ${name(r)} sends ${bytes(sent[r * m.blocks + c]!)} to ${name(c)}`,
+        tell: (c, r) => `rank ${name(r)} sends ${bytes(sent[r * m.blocks + c]!)} to ${c === r && m.per_block === 1 ? 'itself' : name(c)}`,
         choose: (_, r) => choice.rank(r * m.per_block),
         chosenRow: () => (choice.chosen.rank === null ? null : Math.floor(choice.chosen.rank / m.per_block)),
         axis: (g, left, width) => {
