@@ -59,9 +59,17 @@ Result<void> Outputs::open(std::span<const Given> given) {
 }
 
 Result<void> Outputs::write(const std::string& flag, std::string_view text) {
+  return write_pieces(flag, [text](const Sink& out) -> Result<void> {
+    out(text);
+    return {};
+  });
+}
+
+Result<void> Outputs::write_pieces(const std::string& flag,
+                                   const std::function<Result<void>(const Sink&)>& make) {
   for (Output& o : outputs_) {
     if (o.flag != flag || !o.file) continue;
-    o.file->write(text);
+    WEFT_TRY(make([&](std::string_view piece) { o.file->write(piece); }));
     WEFT_TRY(o.file->commit());
     o.file.reset();
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,10 @@ class Outputs {
   [[nodiscard]] bool take_standard_output() const { return take_standard_output_; }
   // Writes the output of `flag`, whole; nothing where it was not asked for.
   [[nodiscard]] Result<void> write(const std::string& flag, std::string_view text);
+  // The same of a text too large to be held: `make` hands it on piece by piece. Its error is returned, and nothing written.
+  using Sink = std::function<void(std::string_view)>;
+  [[nodiscard]] Result<void> write_pieces(const std::string& flag,
+                                          const std::function<Result<void>(const Sink&)>& make);
 
   // Prints on standard output. What goes wrong is told by finish(), as an error of the verb.
   void print(std::string_view text);

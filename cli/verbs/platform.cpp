@@ -258,11 +258,14 @@ Result<void> export_platform(const Options& o, const Platform& p) {
   if (const auto missing = left_out(p); !missing.empty() && !o.common.quiet)
     tell("note: the export has links{}; left out: {}, speed of hosts, MPI parameters\n",
          o.to == "routes" ? " and routes" : "", fmt::join(missing, ", "));
-  if (o.to == "routes") {
-    WEFT_ASSIGN(const std::string text, to_routes(p.fabric));
-    return o.common.outputs->write("--output", text);
-  }
-  return o.common.outputs->write("--output", o.to == "dot" ? to_dot(p.fabric) : to_graphml(p.fabric));
+  return o.common.outputs->write_pieces("--output", [&](const TextSink& out) -> Result<void> {
+    if (o.to == "routes") return write_routes(p.fabric, out);
+    if (o.to == "dot")
+      write_dot(p.fabric, out);
+    else
+      write_graphml(p.fabric, out);
+    return {};
+  });
 }
 
 Result<void> run(const Options& o) {

@@ -1,5 +1,8 @@
 #include "topology/graphs/export.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include "tests/topology/oracles.hpp"
 
 namespace weft::topology {
@@ -7,6 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t n = 0;
@@ -56,6 +60,36 @@ TEST(Export, LinksWithoutATwinStayDirected) {
   EXPECT_THAT(to_dot(load("routes:path=" + f.path()).fabric), HasSubstr("digraph"));
 }
 
+// Whether the two links of a cable follow one another in the table or not.
+TEST(Export, LinksWithATwinAnywhereAreCables) {
+  const TempFile f("apart",
+                   "digraph { a [kind=host]; b [kind=host]; c [kind=host];\n"
+                   "a -> b; b -> c; a -> c; c -> b; b -> a; c -> a; }");
+  const std::string dot = to_dot(load("file:path=" + f.path()).fabric);
+  EXPECT_THAT(dot, StartsWith("graph"));
+  EXPECT_EQ(count(dot, " -- "), 3u);
+}
+
+// What a large fabric takes is not held as one text.
+TEST(Export, ComesInPiecesThatAreTheWhole) {
+  const Platform p = load("crossbar:n=3000");
+  const auto together = [](const auto& write) {
+    std::string text;
+    std::size_t most = 0;
+    write([&](std::string_view piece) {
+      text += piece;
+      most = std::max(most, piece.size());
+    });
+    EXPECT_GT(text.size(), 3 * most);
+    return text;
+  };
+  EXPECT_EQ(together([&](const TextSink& out) { write_dot(p.fabric, out); }), to_dot(p.fabric));
+  EXPECT_EQ(together([&](const TextSink& out) { write_graphml(p.fabric, out); }), to_graphml(p.fabric));
+  const Platform few = load("crossbar:n=300");
+  EXPECT_EQ(together([&](const TextSink& out) { EXPECT_TRUE(write_routes(few.fabric, out)); }),
+            *to_routes(few.fabric));
+}
+
 TEST(Export, RoutesFileReadsBackAsTheSameNetwork) {
   const std::vector<std::string> specs = {"fat-tree:m=4,n=3,bw=100Gbpsx50Gbpsx25Gbps",
                                           "torus:dims=4x3x2,host_links=off", "dragonfly:p=2,lat=1usx2usx3us",
@@ -102,6 +136,8 @@ TEST(Export, RoutesFileKeepsHostsWithoutRoutes) {
 }
 
 TEST(Export, RoutesOfAHugeNetworkAreRefused) {
+  EXPECT_FALSE(write_routes(
+      load("crossbar:n=100").fabric, [](std::string_view) { FAIL(); }, 1000));
   EXPECT_THAT(to_routes(load("crossbar:n=100").fabric, 1000).error().message(), HasSubstr("9900 pairs"));
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "core/append_text.hpp"
 
@@ -12,19 +14,51 @@ namespace {
 
 // True if the links taken backwards are the same links: every one belongs to a cable.
 bool all_cables(const Fabric& f) {
-  using Row = std::tuple<std::uint32_t, std::uint32_t, double, std::int64_t, std::uint8_t>;
   const LinkTable& t = f.links();
-  std::vector<Row> forward, backward;
-  for (std::size_t l = 0; l < f.wired_links(); ++l) {
+  const auto row = [&](std::uint32_t l, bool backwards) {
     const std::uint32_t a = t.from[l].index(), b = t.to[l].index();
-    if (a == b) return false;
-    forward.emplace_back(a, b, t.capacity[l], t.latency[l].count(), t.link_class[l]);
-    backward.emplace_back(b, a, t.capacity[l], t.latency[l].count(), t.link_class[l]);
+    return std::tuple(backwards ? b : a, backwards ? a : b, t.capacity[l], t.latency[l].count(),
+                      t.link_class[l]);
+  };
+  std::vector<std::uint32_t> forward;  // without those that their twin follows, in most fabrics all
+  const auto links = static_cast<std::uint32_t>(f.wired_links());
+  for (std::uint32_t l = 0; l < links; ++l) {
+    if (t.from[l] == t.to[l]) return false;
+    if (l + 1 < links && row(l, false) == row(l + 1, true))
+      ++l;
+    else
+      forward.push_back(l);
   }
-  std::sort(forward.begin(), forward.end());
-  std::sort(backward.begin(), backward.end());
-  return forward == backward;
+  std::vector<std::uint32_t> backward = forward;
+  const auto sort_by_row = [&](std::vector<std::uint32_t>& of, bool backwards) {
+    std::ranges::sort(of, {}, [&](std::uint32_t l) { return row(l, backwards); });
+  };
+  sort_by_row(forward, false);
+  sort_by_row(backward, true);
+  return std::ranges::equal(
+      forward, backward, {}, [&](std::uint32_t l) { return row(l, false); },
+      [&](std::uint32_t l) { return row(l, true); });
 }
+
+// Text on its way to `out`.
+class Pieces {
+ public:
+  explicit Pieces(const TextSink& out) : out_(out) {}
+  template <typename... T>
+  void add(fmt::format_string<T...> format, T&&... values) {
+    append(text_, format, std::forward<T>(values)...);
+    if (text_.size() >= kPiece) flush();
+  }
+  void flush() {
+    out_(text_);
+    text_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kPiece = 1u << 16;
+  const TextSink& out_;
+  std::string text_;
+};
 
 // Bytes of the UTF-8 character at the front of `text`; 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
@@ -94,60 +128,65 @@ std::string in_quotes(std::string_view text) {
 
 }  // namespace
 
-std::string to_dot(const Fabric& f) {
+void write_dot(const Fabric& f, const TextSink& out) {
   const bool cables = all_cables(f);
   const LinkTable& t = f.links();
-  std::string out = cables ? "graph weft {\n" : "digraph weft {\n";
+  Pieces text(out);
+  text.add("{} weft {{\n", cables ? "graph" : "digraph");
   for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
-    append(out, "  v{} [label={}, kind={}, shape={}];\n", v, in_quotes(f.vertex_name(VertexId(v))),
-           v < f.host_count() ? "host" : "switch", v < f.host_count() ? "box" : "ellipse");
+    text.add("  v{} [label={}, kind={}, shape={}];\n", v, in_quotes(f.vertex_name(VertexId(v))),
+             v < f.host_count() ? "host" : "switch", v < f.host_count() ? "box" : "ellipse");
   for (std::size_t l = 0; l < f.wired_links(); ++l) {
     if (cables && t.from[l] > t.to[l]) continue;
-    append(out, "  v{} {} v{} [class={}, bandwidth_Bps=\"{}\", latency_s=\"{}\"];\n", t.from[l].index(),
-           cables ? "--" : "->", t.to[l].index(), in_quotes(t.class_names[t.link_class[l]]), t.capacity[l],
-           to_seconds(t.latency[l]));
+    text.add("  v{} {} v{} [class={}, bandwidth_Bps=\"{}\", latency_s=\"{}\"];\n", t.from[l].index(),
+             cables ? "--" : "->", t.to[l].index(), in_quotes(t.class_names[t.link_class[l]]), t.capacity[l],
+             to_seconds(t.latency[l]));
   }
-  return out + "}\n";
+  text.add("}}\n");
+  text.flush();
 }
 
-std::string to_graphml(const Fabric& f) {
+void write_graphml(const Fabric& f, const TextSink& out) {
   const bool cables = all_cables(f);
   const LinkTable& t = f.links();
-  std::string out =
+  Pieces text(out);
+  text.add(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
       "  <key id=\"name\" for=\"node\" attr.name=\"name\" attr.type=\"string\"/>\n"
       "  <key id=\"kind\" for=\"node\" attr.name=\"kind\" attr.type=\"string\"/>\n"
       "  <key id=\"class\" for=\"edge\" attr.name=\"class\" attr.type=\"string\"/>\n"
       "  <key id=\"bandwidth_Bps\" for=\"edge\" attr.name=\"bandwidth_Bps\" attr.type=\"double\"/>\n"
-      "  <key id=\"latency_s\" for=\"edge\" attr.name=\"latency_s\" attr.type=\"double\"/>\n";
-  append(out, "  <graph id=\"weft\" edgedefault=\"{}\">\n", cables ? "undirected" : "directed");
+      "  <key id=\"latency_s\" for=\"edge\" attr.name=\"latency_s\" attr.type=\"double\"/>\n"
+      "  <graph id=\"weft\" edgedefault=\"{}\">\n",
+      cables ? "undirected" : "directed");
   for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
-    append(out, "    <node id=\"v{}\"><data key=\"name\">{}</data><data key=\"kind\">{}</data></node>\n", v,
-           xml(f.vertex_name(VertexId(v))), v < f.host_count() ? "host" : "switch");
+    text.add("    <node id=\"v{}\"><data key=\"name\">{}</data><data key=\"kind\">{}</data></node>\n", v,
+             xml(f.vertex_name(VertexId(v))), v < f.host_count() ? "host" : "switch");
   for (std::size_t l = 0; l < f.wired_links(); ++l) {
     if (cables && t.from[l] > t.to[l]) continue;
-    append(out,
-           "    <edge source=\"v{}\" target=\"v{}\"><data key=\"class\">{}</data><data "
-           "key=\"bandwidth_Bps\">{}</data><data key=\"latency_s\">{}</data></edge>\n",
-           t.from[l].index(), t.to[l].index(), xml(t.class_names[t.link_class[l]]), t.capacity[l],
-           to_seconds(t.latency[l]));
+    text.add(
+        "    <edge source=\"v{}\" target=\"v{}\"><data key=\"class\">{}</data><data "
+        "key=\"bandwidth_Bps\">{}</data><data key=\"latency_s\">{}</data></edge>\n",
+        t.from[l].index(), t.to[l].index(), xml(t.class_names[t.link_class[l]]), t.capacity[l],
+        to_seconds(t.latency[l]));
   }
-  return out + "  </graph>\n</graphml>\n";
+  text.add("  </graph>\n</graphml>\n");
+  text.flush();
 }
 
-Result<std::string> to_routes(const Fabric& f, std::uint64_t max_pairs) {
+Result<void> write_routes(const Fabric& f, const TextSink& out, std::uint64_t max_pairs) {
   const std::uint64_t hosts = f.host_count();
   if (hosts * (hosts - 1) > max_pairs)
     return bad_input({}, "too many routes to write", fmt::format("{} pairs", hosts * (hosts - 1)),
                      fmt::format("at most {}", max_pairs));
-  std::string out;
+  Pieces text(out);
   for (std::uint32_t l = 0; l < f.wired_links(); ++l) {
     // Fields end at blanks, records at the end of the line.
     std::string name = f.link_name(LinkId(l));
     std::replace_if(
         name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
-    append(out, "L {} {} {} {}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]));
+    text.add("L {} {} {} {}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]));
   }
   std::vector<LinkId> links;
   std::uint32_t named = 0;  // hosts up to the highest in a route: a routes file has no others
@@ -156,12 +195,39 @@ Result<std::string> to_routes(const Fabric& f, std::uint64_t max_pairs) {
       links.clear();
       if (s == d || !f.routing().route(HostId(s), HostId(d), links)) continue;
       named = std::max({named, s + 1, d + 1});
-      append(out, "R {} {}", s, d);
-      for (const LinkId l : links) append(out, " {}", l.index());
-      out += '\n';
+      text.add("R {} {}", s, d);
+      for (const LinkId l : links) text.add(" {}", l.index());
+      text.add("\n");
     }
-  if (named < hosts) append(out, "R {0} {0}\n", hosts - 1);
-  return out;
+  if (named < hosts) text.add("R {0} {0}\n", hosts - 1);
+  text.flush();
+  return {};
+}
+
+namespace {
+
+TextSink appended_to(std::string& text) {
+  return [&text](std::string_view piece) { text += piece; };
+}
+
+}  // namespace
+
+std::string to_dot(const Fabric& f) {
+  std::string text;
+  write_dot(f, appended_to(text));
+  return text;
+}
+
+std::string to_graphml(const Fabric& f) {
+  std::string text;
+  write_graphml(f, appended_to(text));
+  return text;
+}
+
+Result<std::string> to_routes(const Fabric& f, std::uint64_t max_pairs) {
+  std::string text;
+  WEFT_TRY(write_routes(f, appended_to(text), max_pairs));
+  return text;
 }
 
 }  // namespace weft::topology

@@ -4,15 +4,26 @@
 // per link.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "topology/fabric.hpp"
 
 namespace weft::topology {
 
+// Takes a text in pieces. The largest fabrics have gigabytes of it.
+using TextSink = std::function<void(std::string_view)>;
+
+void write_dot(const Fabric& fabric, const TextSink& out);
+void write_graphml(const Fabric& fabric, const TextSink& out);
+// Error (kBadInput) above `max_pairs` ordered pairs: the file would be huge. Nothing is written then.
+[[nodiscard]] Result<void> write_routes(const Fabric& fabric, const TextSink& out,
+                                        std::uint64_t max_pairs = 1ULL << 24);
+
+// The same in one piece.
 [[nodiscard]] std::string to_dot(const Fabric& fabric);
 [[nodiscard]] std::string to_graphml(const Fabric& fabric);
-// Error (kBadInput) above `max_pairs` ordered pairs: the file would be huge.
 [[nodiscard]] Result<std::string> to_routes(const Fabric& fabric, std::uint64_t max_pairs = 1ULL << 24);
 
 }  // namespace weft::topology
