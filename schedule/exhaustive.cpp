@@ -88,17 +88,41 @@ class Leaves {
   std::uint64_t weight_ = 1;
 };
 
-// A schedule takes well under a microsecond: whether the search is stopped is looked at once in so many.
+// A schedule takes well under a microsecond: the search is looked at from outside once in so many.
 constexpr std::uint64_t kLeavesPerLook = 4096;
+
+// How many schedules all walkers have counted.
+struct Counted {
+  const Control& control;
+  double total = 0;
+  std::atomic<std::uint64_t> done{0};
+};
 
 // The schedules of a walk, and whether it goes on.
 struct Visit {
-  const Control& control;
+  Counted& counted;
   Leaves& leaves;
+  bool reports = false;  // the progress of all
   bool over = false;
+  std::uint64_t weight = 1;  // of the root
+  std::uint64_t told = 0;    // leaves that are counted
+
+  void begin_root(std::uint32_t root, std::uint64_t its_weight) {
+    leaves.begin_root(root, its_weight);
+    weight = its_weight;
+    told = leaves.count;
+  }
   void leaf(double seconds, const Order& order) {
     leaves.add(seconds, order);
-    if (leaves.count % kLeavesPerLook == 0 && control.stopped()) over = true;
+    if (leaves.count % kLeavesPerLook != 0) return;
+    tell();
+    if (counted.control.stopped()) over = true;
+  }
+  void tell() {
+    const std::uint64_t more = (leaves.count - std::exchange(told, leaves.count)) * weight;
+    const std::uint64_t done = counted.done.fetch_add(more, std::memory_order_relaxed) + more;
+    if (reports && counted.control.progress)
+      counted.control.progress(static_cast<double>(done), counted.total, leaves.best.seconds);
   }
 };
 
@@ -115,8 +139,8 @@ struct WholeTree {
 // Walks all schedules below a root. One per thread.
 class Walker {
  public:
-  Walker(const Workload& workload, const RateOracle& oracle, Mode mode, const Control& control)
-      : visit_{control, leaves},
+  Walker(const Workload& workload, const RateOracle& oracle, Mode mode, Counted& counted)
+      : visit_{counted, leaves},
         e_(workload.exchange),
         n_(workload.ranks()),
         mode_(mode),
@@ -130,9 +154,10 @@ class Walker {
     step_choice_.resize(static_cast<std::size_t>(steps_ + 1) * n_);
   }
 
-  // `first` by rank: 0 = no message, k = its k-th. False: stopped in the middle.
-  bool walk(std::uint32_t root, std::span<const std::uint32_t> first, std::uint64_t weight) {
-    leaves.begin_root(root, weight);
+  // `first` by rank: 0 = no message, k = its k-th. `reports`: on the thread that asked. False: stopped in the middle.
+  bool walk(std::uint32_t root, std::span<const std::uint32_t> first, std::uint64_t weight, bool reports) {
+    visit_.begin_root(root, weight);
+    visit_.reports = reports;
     if (mode_ == Mode::kAsync) {
       tree_.start();
       for (std::uint32_t r = 0; r < n_; ++r) {
@@ -153,6 +178,7 @@ class Walker {
       }
       next_step(1, step_time(key, step_choice_.data()));
     }
+    visit_.tell();
     return !visit_.over;
   }
 
@@ -333,15 +359,14 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
   if (reduced) list = representatives(e, roots, symmetry);
   const auto tasks =
       reduced ? static_cast<std::uint32_t>(list.size()) : static_cast<std::uint32_t>(roots.count());
-  const double below = e.schedules() / roots.count();  // schedules of one root
 
   std::atomic<std::uint32_t> next{0};
-  std::atomic<std::uint64_t> done{0};
+  Counted counted{control, e.schedules()};
   std::atomic<bool> cut{false};
   std::vector<std::unique_ptr<Walker>> walkers;
   const unsigned threads = std::max(1u, std::min(control.threads, tasks));
   for (unsigned t = 0; t < threads; ++t)
-    walkers.push_back(std::make_unique<Walker>(workload, oracle, mode, control));
+    walkers.push_back(std::make_unique<Walker>(workload, oracle, mode, counted));
   // Of a search that is not kept, or so short that it is one piece, every root is handed out alone.
   const bool kept = control.kept != nullptr && searched_in_pieces(e);
   const std::uint32_t pieces = kept ? std::min(tasks, wanted_pieces(e)) : tasks;
@@ -364,10 +389,7 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
       if (task != begin && control.stopped()) return false;
       const Root root = root_of(task);
       roots.decode(root.index, first);
-      if (!walker.walk(root.index, first, root.weight)) return false;
-      const std::uint64_t so_far = done.fetch_add(root.weight, std::memory_order_relaxed) + root.weight;
-      if (reports && control.progress)
-        control.progress(static_cast<double>(so_far) * below, e.schedules(), walker.leaves.best.seconds);
+      if (!walker.walk(root.index, first, root.weight, reports)) return false;
     }
     return true;
   };
@@ -392,7 +414,10 @@ ExhaustiveResult search_exhaustively(const Workload& workload, const RateOracle&
     work.take = [&](std::size_t i, ExhaustivePiece&& done_piece) {
       const std::lock_guard lock(mutex);
       seen.merge(Leaves::of(done_piece));
-      if (walked[i] == 0) done.fetch_add(weight_of(static_cast<std::uint32_t>(i)), std::memory_order_relaxed);
+      if (walked[i] != 0) return;
+      const double roots_of_piece = static_cast<double>(weight_of(static_cast<std::uint32_t>(i)));
+      counted.done.fetch_add(static_cast<std::uint64_t>(roots_of_piece * e.schedules() / roots.count()),
+                             std::memory_order_relaxed);
     };
     std::vector<Piece> named;
     named.reserve(pieces);

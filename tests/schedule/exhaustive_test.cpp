@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -224,6 +225,35 @@ TEST(Exhaustive, AStopEndsARootInTheMiddle) {
     EXPECT_FALSE(search_exhaustively(s.workload, oracle, mode, {}, control).complete);
     EXPECT_TRUE(kept.done.empty()) << "what was cut is not kept";
   }
+}
+
+// Nine first messages have 8! = 40320 schedules each, which are told before the first of them is through.
+TEST(Exhaustive, ProgressIsToldWithinARootAndEndsAtAllSchedules) {
+  std::vector<Message> messages;
+  for (std::uint32_t m = 0; m < 9; ++m) messages.push_back({0, 1 + m % 3, Bytes(1)});
+  const StormWorkload s(make_exchange(4, messages), 1, Fraction(21, 121));
+  const double schedules = 362880;
+  for (const Mode mode : {Mode::kAsync, Mode::kBarrier})
+    for (const unsigned threads : {1u, 2u})
+      for (const bool symmetric : {false, true}) {
+        SCOPED_TRACE(std::to_string(threads) + (symmetric ? " threads, by symmetry" : " threads"));
+        std::vector<double> told;
+        Control control;
+        control.threads = threads;
+        control.progress = [&](double done, double total, double best_s) {
+          EXPECT_EQ(total, schedules);
+          EXPECT_GT(best_s, 0);
+          told.push_back(done);
+        };
+        const auto symmetry = symmetric ? workload_symmetry(s.workload) : SymmetryGroup{};
+        const auto r = search_exhaustively(s.workload, *s.oracle, mode, symmetry, control);
+        EXPECT_EQ(r.schedules, schedules);
+        EXPECT_TRUE(std::ranges::is_sorted(told));
+        if (threads > 1) continue;  // of two the other may be the last
+        ASSERT_FALSE(told.empty());
+        EXPECT_EQ(told.back(), schedules);
+        EXPECT_GT(told.size(), 20u);
+      }
 }
 
 }  // namespace
