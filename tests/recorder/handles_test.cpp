@@ -95,6 +95,26 @@ TEST_P(RecordedHandles, WhatIsHeardOfARequestIsWaitedForOnce) {
   EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder.path("out"));
 }
 
+TEST_P(RecordedHandles, WhatIsHeardOfSeveralRequestsIsWaitedForOnceAndAFlushIsNoOperation) {
+  const TempDir folder;
+  const int code = record(folder, mpirun(4) + program("handles") + " heard_of_several");
+  if (code == 77) GTEST_SKIP() << "THIS MPI IS OLDER THAN 4.1, which has the calls";
+  ASSERT_EQ(code, 0) << slurp(folder.path("err"));
+  const Recorded r = read_back(folder.path("t.weft"));
+  using ::testing::StartsWith;
+  EXPECT_THAT(inside(r.lines[0]),
+              ElementsAre(StartsWith("bsend 1 8 1 world"), StartsWith("bsend 1 8 2 world"),
+                          StartsWith("bsend 1 8 3 world"), StartsWith("bsend 1 8 4 world"),
+                          StartsWith("bsend 1 8 5 world"), StartsWith("barrier ")));
+  EXPECT_THAT(inside(r.lines[1]),
+              ElementsAre("irecv - 8 1 world [0 1 8]", "recv_init 0 8 2 world", "start - 0 - world",
+                          StartsWith("testall "), "request_free - 0 - world", "irecv 0 8 3 world",
+                          StartsWith("testany "), "irecv 0 8 4 world", StartsWith("testsome "),
+                          StartsWith("recv 0 8 5 world"), "barrier - 0 - world"));
+  EXPECT_FALSE(has_note(r, "completions of requests whose start was not seen"));
+  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder.path("out"));
+}
+
 TEST_P(RecordedHandles, ARequestWhoseStartWasNotSeenCountsWhereItCompletes) {
   const TempDir folder;
   const Recorded r = record_case(folder, "generalized");

@@ -23,6 +23,9 @@
 #if MPI_VERSION >= 4 || (defined(OPEN_MPI) && OMPI_MAJOR_VERSION >= 5)
 #define WEFT_CALLS_OF_MPI_4 1
 #endif
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+#define WEFT_CALLS_OF_MPI_4_1 1
+#endif
 // Since MPI 4 there is a second form of every call with counts, MPI_X_c, that takes 64-bit ones. It is recorded as the
 // first. (Open MPI 5 has none.)
 #if MPI_VERSION >= 4
@@ -50,6 +53,10 @@ struct SecondArgument<R (*)(A, B, Rest...)> {
   using type = B;
 };
 using Partitions = SecondArgument<decltype(&MPI_Pready_list)>::type;
+#endif
+#ifdef WEFT_CALLS_OF_MPI_4_1
+// The requests of MPI_Request_get_status_all, _any and _some: likewise.
+using AskedRequests = SecondArgument<decltype(&MPI_Request_get_status_all)>::type;
 #endif
 
 // Address of a symbol of the program's MPI library; ends the program with a message if there is none.

@@ -86,10 +86,15 @@ class Completion {
       recorder.requests.remove(slot);
     }
   }
-  // The only request is complete and stays the program's: nothing of it is written again.
-  void tell_only(const MPI_Status& status) {
-    tell(slots_[0], &status);
-    recorder.requests[slots_[0]].hidden = true;
+  // Request `index` is complete and stays the program's: nothing of it is written again.
+  void tell_only(int index, const MPI_Status* status) {
+    if (!untold(index)) return;
+    tell(slots_[index], status);
+    recorder.requests[slots_[index]].hidden = true;
+  }
+  // Call locked. Whether there is anything to tell of request `index`.
+  [[nodiscard]] bool untold(int index) const {
+    return index >= 0 && index < count_ && is_slot(slots_[index]) && !recorder.requests[slots_[index]].hidden;
   }
   // `failed`: the call answered that some did; those that neither did nor are complete stay active (MPI 3.1, 3.7.5).
   void complete_all(const MPI_Status* statuses, const MPI_Request* requests, bool failed) {
@@ -350,26 +355,68 @@ WEFT_WRAP(Testsome, (int count, MPI_Request* requests, int* done_count, int* ind
       });
 }
 
-// Completes nothing, but a program that hears yes goes on: a test, and the call that completes leaves nothing.
+// These complete nothing, but a program that hears yes goes on: a test, once, and the call that completes leaves nothing.
 WEFT_WRAP(Request_get_status, (MPI_Request request, int* flag, MPI_Status* status)) {
   MPI_Status own{};
   MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
-  const Call call;
-  const int rc = WEFT_NEXT(Request_get_status)(request, flag, s);
-  if (!call) return rc;
-  const bool yes = counted_outcome(rc) != Outcome::kNothing && *flag != 0;
-  const Lock lock;
-  if (yes) {
-    Completion c(1, &request);
-    if (c.anything()) {
-      c.begin(OpKind::test, call.gap(), false);
-      c.tell_only(*s);
-      return rc;
-    }
-  }
-  recorder.idle_poll(call.gap());
-  return rc;
+  return test_for(
+      OpKind::test, 1, &request,
+      [&](Completion*, bool& yes) {
+        const int rc = WEFT_NEXT(Request_get_status)(request, flag, s);
+        yes = *flag != 0;
+        return rc;
+      },
+      [&](Completion& c) { c.tell_only(0, s); });
 }
+#ifdef WEFT_CALLS_OF_MPI_4_1
+WEFT_WRAP(Request_get_status_all, (int count, AskedRequests requests, int* flag, MPI_Status* statuses)) {
+  MPI_Status* used = statuses;
+  return test_for(
+      OpKind::testall, count, requests,
+      [&](Completion* c, bool& yes) {
+        if (c != nullptr) used = statuses_for(*c, statuses, count);
+        const int rc = WEFT_NEXT(Request_get_status_all)(count, requests, flag, used);
+        yes = *flag != 0;
+        return same_error(rc, used, statuses, count);
+      },
+      [&](Completion& c) {
+        for (int i = 0; i < count; ++i) c.tell_only(i, used == nullptr ? nullptr : used + i);
+      });
+}
+
+WEFT_WRAP(Request_get_status_any,
+          (int count, AskedRequests requests, int* index, int* flag, MPI_Status* status)) {
+  MPI_Status own{};
+  MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;
+  return test_for(
+      OpKind::testany, count, requests,
+      [&](Completion* c, bool& yes) {
+        const int rc = WEFT_NEXT(Request_get_status_any)(count, requests, index, flag, s);
+        const Lock lock;
+        yes = *flag != 0 && *index != MPI_UNDEFINED && c != nullptr && c->untold(*index);
+        return rc;
+      },
+      [&](Completion& c) { c.tell_only(*index, s); });
+}
+
+WEFT_WRAP(Request_get_status_some,
+          (int count, AskedRequests requests, int* done_count, int* indices, MPI_Status* statuses)) {
+  MPI_Status* used = statuses;
+  return test_for(
+      OpKind::testsome, count, requests,
+      [&](Completion* c, bool& yes) {
+        if (c != nullptr) used = statuses_for(*c, statuses, count);
+        const int rc = WEFT_NEXT(Request_get_status_some)(count, requests, done_count, indices, used);
+        const int done = *done_count == MPI_UNDEFINED ? 0 : *done_count;
+        const Lock lock;
+        for (int i = 0; i < done && c != nullptr; ++i) yes = yes || c->untold(indices[i]);
+        return same_error(rc, used, statuses, done);
+      },
+      [&](Completion& c) {
+        for (int i = 0; i < *done_count; ++i) c.tell_only(indices[i], used == nullptr ? nullptr : used + i);
+      });
+}
+#endif
 
 // Ends the receive that a probe began.
 #define WEFT_MRECV(name, COUNT)                                                                         \

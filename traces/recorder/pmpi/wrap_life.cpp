@@ -36,6 +36,25 @@ template <class Real>
   return real();
 }
 
+#ifdef WEFT_CALLS_OF_MPI_4_1
+// The same with a request. It is the program's to complete, but stands for no operation.
+template <class Real>
+[[gnu::always_inline]] inline int no_operation(MPI_Request* request, Real real) {
+  const Call call;
+  const int rc = real();
+  if (!call) return rc;
+  const Outcome o = counted_outcome(rc);
+  const Lock lock;
+  recorder.carry(call.gap());
+  if (o == Outcome::kDone && *request != WEFT_REQUEST_NULL) {
+    const std::uint32_t slot = recorder.requests.reserve();
+    recorder.requests[slot].hidden = true;
+    recorder.requests.bind(slot, *request, request);
+  }
+  return rc;
+}
+#endif
+
 }  // namespace
 }  // namespace weft::recorder
 
@@ -73,6 +92,30 @@ WEFT_WRAP(Buffer_detach, (void* buffer, int* size)) {
 WEFT_WRAP(Buffer_detach_c, (void* buffer, MPI_Count* size)) {
   return no_operation([&] { return WEFT_NEXT(Buffer_detach_c)(buffer, size); });
 }
+#endif
+#ifdef WEFT_CALLS_OF_MPI_4_1
+WEFT_WRAP(Buffer_flush, (void)) {
+  return no_operation([&] { return WEFT_NEXT(Buffer_flush)(); });
+}
+WEFT_WRAP(Buffer_iflush, (MPI_Request * request)) {
+  return no_operation(request, [&] { return WEFT_NEXT(Buffer_iflush)(request); });
+}
+// The same of the buffer of one communicator or session.
+#define WEFT_BUFFER_OF(Owner)                                                                       \
+  WEFT_WRAP(Owner##_detach_buffer, (MPI_##Owner owner, void* buffer, int* size)) {                  \
+    return no_operation([&] { return WEFT_NEXT(Owner##_detach_buffer)(owner, buffer, size); });     \
+  }                                                                                                 \
+  WEFT_WRAP(Owner##_detach_buffer_c, (MPI_##Owner owner, void* buffer, MPI_Count* size)) {          \
+    return no_operation([&] { return WEFT_NEXT(Owner##_detach_buffer_c)(owner, buffer, size); });   \
+  }                                                                                                 \
+  WEFT_WRAP(Owner##_flush_buffer, (MPI_##Owner owner)) {                                            \
+    return no_operation([&] { return WEFT_NEXT(Owner##_flush_buffer)(owner); });                    \
+  }                                                                                                 \
+  WEFT_WRAP(Owner##_iflush_buffer, (MPI_##Owner owner, MPI_Request * request)) {                    \
+    return no_operation(request, [&] { return WEFT_NEXT(Owner##_iflush_buffer)(owner, request); }); \
+  }
+WEFT_BUFFER_OF(Comm)
+WEFT_BUFFER_OF(Session)
 #endif
 // Collective: a library may make the members meet.
 WEFT_WRAP(Comm_set_info, (MPI_Comm comm, MPI_Info info)) {
