@@ -58,7 +58,10 @@ int main(int argc, char** argv) {
   }
   if (strcmp(mode, "abort") == 0) {
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 1) MPI_Abort(MPI_COMM_WORLD, 5);
+    if (rank == 1) {
+      MPI_Abort(MPI_COMM_WORLD, 5);
+      pause(); /* MPICH 4.2 comes back, and its launcher ends the process */
+    }
     MPI_Recv(&x, 1, MPI_INT, 0, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   if (strcmp(mode, "fatal") == 0) { /* MPI ends the program for an argument of the named call */
