@@ -157,6 +157,60 @@ TEST(Dumpi, PersistentRequestsAreStartedAndKept) {
   expect_checked(**t);
 }
 
+// Whatever completes it, and each time another message.
+TEST(Dumpi, TheStartOfAPersistentReceiveSaysWhatItGot) {
+  const TempDir dir;
+  auto r = dumpi_ranks(2);
+  for (int tag = 5; tag < 9; ++tag) r[0].send(4, kDumpiByte, 1, tag);
+  r[0].irecv(4, kDumpiByte, 1, 1, 2).wait(2, {{4, 1, 1}});
+  r[1].irecv(9, kDumpiByte, -1, -1, 2, kDumpiWorld, 30).irecv(4, kDumpiByte, 0, 7, 3, kDumpiWorld, 30);
+  r[1].isend(4, kDumpiByte, 0, 1, 4, kDumpiWorld, 26);
+  r[1].start(2).waitall({2}, {{4, 0, 5}}).start(2).waitall({2}, {{4, 0, 6}});
+  r[1].startall({4, 3, 2}).waitall({2, 3, 4}, {{4, 0, 8}, {4, 0, 7}, {0, 0, 0}});
+  r[1].start(2).cancel(2).waitall({2}, {{0, 0, 0, true}});
+  auto t = open_ranks(dir, r);
+  ASSERT_TRUE(t) << t.error().message();
+  EXPECT_THAT(
+      shown_ops(**t, 1),
+      ElementsAre("recv_init peer=-1 tag=-1 amount=9 request=0", "recv_init tag=7 amount=4 request=1",
+                  "send_init tag=1 amount=4 request=2", "start request=0 list=[0,5,4]",
+                  "waitall peer=-1 tag=-1 list=[0]", "start request=0 list=[0,6,4]",
+                  "waitall peer=-1 tag=-1 list=[0]", "startall list=[1]", "start request=0 list=[0,8,4]",
+                  "startall list=[2]", "waitall peer=-1 tag=-1 list=[0,1,2]", "start request=0",
+                  "cancel request=0", "waitall peer=-1 tag=-1 list=[0]"));
+}
+
+// A Startall of many is many operations, and a block holds only so many.
+TEST(Dumpi, AStartallThatABlockHasNoRoomForBeginsTheNext) {
+  const TempDir dir;
+  auto r = dumpi_ranks(1);
+  for (const int receives : {32, 33}) {
+    weft::testing::DumpiInts all;
+    for (int i = 0; i < receives; ++i) {
+      all.push_back(2 + i);
+      r[0].irecv(4, kDumpiByte, -1, i, 2 + i, kDumpiWorld, 30);
+    }
+    for (int k = 0; k < 300; ++k) r[0].startall(all).waitall(all);
+    for (const int request : all) r[0].request_free(request);
+  }
+  auto t = open_ranks(dir, r);
+  ASSERT_TRUE(t) << t.error().message();
+  OpBlock block;
+  std::size_t starts = 0, startalls = 0;
+  for (;;) {
+    const auto more = (*t)->next_block(RankId(0), block);
+    ASSERT_TRUE(more) << more.error().message();
+    if (!*more) break;
+    EXPECT_LE(block.ops.size(), kMaxBlockOps);
+    for (const Op& op : block.ops) {
+      starts += op.kind == OpKind::start ? 1 : 0;
+      startalls += op.kind == OpKind::startall ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(starts, 32u * 300);
+  EXPECT_EQ(startalls, 300u) << "of 33, which is more than get a start each";
+}
+
 TEST(Dumpi, CancelledReceivesNeverWere) {
   const TempDir dir;
   auto r = dumpi_ranks(2);

@@ -285,6 +285,10 @@ Result<bool> DumpiReader::next_block(RankId id, OpBlock& out) {
   while (out.ops.size() + Translator::kMostOps <= block_ops_ && out.lists.size() < kBlockListValues) {
     const StreamPos at = reader_.pos();
     WEFT_ASSIGN(const bool more, reader_.next(record_));
+    if (more && !out.ops.empty() && out.ops.size() + Translator::most_ops(record_) > block_ops_) {
+      WEFT_TRY(reader_.seek(files_[rank], rank, at));  // the next block begins with it
+      break;
+    }
     if (more) {
       WEFT_TRY(r.translator->add(record_, reader_, out));
     } else {

@@ -21,12 +21,13 @@ inline constexpr std::int64_t kNullRequest = 1;  // 0: none
 
 struct Request {
   std::uint32_t slot = kNoRequest;  // kNoRequest: no operation stands for it
-  std::uint64_t ordinal = 0;        // of the call that made it, among the rank's calls that make requests
-  Op op;                            // what it does; communicator and peer as in the file
+  // Of what posted it, among the rank's calls that make requests and its starts of persistent receives.
+  std::uint64_t ordinal = 0;
+  Op op;  // what it does; communicator and peer as in the file
   bool receive = false;
   bool persistent = false;
   bool active = false;
-  bool cancelled = false;     // MPI_Cancel was called
+  bool cancelled = false;     // MPI_Cancel was called since it was posted
   std::uint64_t claimed = 0;  // the call that asked for it last
 };
 

@@ -129,7 +129,7 @@ bool Translator::start(std::span<const std::int32_t> ids, bool several, OpBlock&
     return fail("the count is not the number of requests", std::to_string(WEFT_V(Startall, "count")),
                 std::to_string(ids.size()));
   list_.clear();
-  Op op{.kind = several ? OpKind::startall : OpKind::start};
+  std::vector<const Request*> started;
   for (const std::int32_t id : ids) {
     Request* r = requests_.find(id);
     if (r == nullptr || !r->persistent) {
@@ -138,21 +138,58 @@ bool Translator::start(std::span<const std::int32_t> ids, bool several, OpBlock&
     }
     if (r->active) return fail("the request is active already", std::to_string(id), "an inactive request");
     r->active = true;
+    r->cancelled = false;
+    if (r->receive) r->ordinal = ordinal_++;
     if (r->slot == kNoRequest) {
       if (losses_ != nullptr) ++losses_->calls[{Left::unknown_comm, r_->call}];
       continue;
     }
-    list_.push_back(r->slot);
-    if (!several) op.comm = r->op.comm;
+    started.push_back(r);
   }
-  if (list_.empty()) return true;
-  if (several) {
-    op.extra = out.add_list(list_);
+  if (!several) {
+    if (!started.empty()) push_start(*started[0], out);
+    return true;
+  }
+  // As in a recording: a startall posts its receives first, so those with wildcards have their starts before it.
+  const auto open = [](const Request* r) {
+    return r->receive && (r->op.peer == kAnySource || r->op.tag == kAnyTag);
+  };
+  const auto starts = static_cast<std::size_t>(std::ranges::count_if(started, open));
+  if (starts > 0 && starts <= kMostStarts) {
+    std::ranges::stable_partition(started, [](const Request* r) { return r->receive; });
+    for (const Request* r : started) {
+      if (open(r)) {
+        push_startall(out);
+        push_start(*r, out);
+      } else {
+        list_.push_back(r->slot);
+      }
+    }
   } else {
-    op.request = static_cast<std::uint32_t>(list_[0]);
+    for (const Request* r : started) list_.push_back(r->slot);
+  }
+  push_startall(out);
+  return true;
+}
+
+void Translator::push_start(const Request& r, OpBlock& out) {
+  Op op{.kind = OpKind::start, .comm = r.op.comm, .request = r.slot};
+  if (r.receive) {
+    if (const Ahead::Matched* m = matched(r.ordinal)) {
+      const std::int64_t got[] = {m->source, m->tag, m->bytes};
+      op.extra = out.add_list(got);
+    }
   }
   push(op, out);
-  return true;
+}
+
+// Of the requests in list_.
+void Translator::push_startall(OpBlock& out) {
+  if (list_.empty()) return;
+  Op op{.kind = OpKind::startall};
+  op.extra = out.add_list(list_);
+  push(op, out);
+  list_.clear();
 }
 
 // MPI_Cancel, MPI_Request_free.
@@ -177,15 +214,17 @@ bool Translator::give_up(OpBlock& out) {
 
 // At the completion of a request, in the first pass: what its start could not know.
 void Translator::learn(const Request& r, const Status* s) {
-  if (losses_ == nullptr || !r.receive || r.persistent || r.slot == kNoRequest) return;
+  if (losses_ == nullptr || !r.receive || r.slot == kNoRequest) return;
   if (r.cancelled && (s == nullptr || s->cancelled)) {
+    if (r.persistent) return;
     found_.cancelled.push_back(r.ordinal);
     if (s == nullptr) ++losses_->cancelled_assumed;
     return;
   }
   const bool wildcard = r.op.peer == kAnySource || r.op.tag == kAnyTag;
   if (!wildcard && (!tells(s, r.op) || s->bytes == r.op.amount)) return;  // the receive says all of it
-  const bool none = r.op.peer == kAnySource && s != nullptr && s->source == -1 && s->bytes == 0;
+  const bool none =
+      !r.persistent && r.op.peer == kAnySource && s != nullptr && s->source == -1 && s->bytes == 0;
   if (none || tells(s, r.op)) {
     found_.matched.push_back({r.ordinal, s->source, s->has_tag ? s->tag : r.op.tag, s->bytes});
   } else if (r.op.peer == kAnySource) {

@@ -214,6 +214,13 @@ bool Translator::is_cancelled(std::uint64_t ordinal) const {
   return ahead_ != nullptr && std::ranges::binary_search(ahead_->cancelled, ordinal);
 }
 
+const Ahead::Matched* Translator::matched(std::uint64_t ordinal) {
+  if (ahead_ == nullptr) return nullptr;
+  const auto& all = ahead_->matched;
+  while (next_matched_ < all.size() && all[next_matched_].ordinal < ordinal) ++next_matched_;
+  return next_matched_ < all.size() && all[next_matched_].ordinal == ordinal ? &all[next_matched_] : nullptr;
+}
+
 // --- point-to-point ---
 
 #define WEFT_V(call, name) r_->value[field<k##call, name>]
@@ -374,17 +381,12 @@ bool Translator::post(Op op, std::int64_t id, bool persistent, bool has_operatio
   const Request& made = requests_.add(id, r, has_operation);
   if (!has_operation) return true;
   op.request = made.slot;
-  if (ahead_ != nullptr) {
-    const auto& all = ahead_->matched;
-    while (next_matched_ < all.size() && all[next_matched_].ordinal < ordinal) ++next_matched_;
-    if (next_matched_ < all.size() && all[next_matched_].ordinal == ordinal) {
-      const Ahead::Matched& m = all[next_matched_];
-      if (m.source < 0) {
-        op.peer = kProcNull;
-      } else {
-        const std::int64_t got[] = {m.source, m.tag, m.bytes};
-        op.extra = out.add_list(got);
-      }
+  if (const Ahead::Matched* m = matched(ordinal)) {
+    if (m->source < 0) {
+      op.peer = kProcNull;
+    } else {
+      const std::int64_t got[] = {m->source, m->tag, m->bytes};
+      op.extra = out.add_list(got);
     }
   }
   push(op, out);

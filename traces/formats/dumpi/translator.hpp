@@ -30,7 +30,7 @@ namespace weft::traces::dumpi {
 
 // What only the whole stream of a rank tells.
 struct Ahead {
-  struct Matched {  // what the receive with this ordinal got
+  struct Matched {  // what the receive that was posted with this ordinal got
     std::uint64_t ordinal;
     std::int32_t source;  // -1: MPI_PROC_NULL
     std::int32_t tag;
@@ -49,8 +49,13 @@ struct Ahead {
 
 class Translator {
  public:
-  // Operations that one record makes at most, but for its lists.
+  // Receives with wildcards that a Startall gives a start each, which says what they got. Of more none does.
+  static constexpr std::size_t kMostStarts = 32;
+  // Operations that one record makes at most, but for its lists and for a Startall.
   static constexpr std::size_t kMostOps = 2 * 16 + 4;
+  [[nodiscard]] static constexpr std::size_t most_ops(const Record& r) {
+    return kMostOps + (r.call == kStartall ? 2 * kMostStarts : 0);
+  }
 
   // `ahead`: of a first pass, or null. `log`, `losses`: null in a second pass.
   Translator(const RankFile& file, const Ahead* ahead, CommLog* log, Losses* losses);
@@ -122,6 +127,10 @@ class Translator {
   void bind_group(std::int64_t handle, GroupMade g);
   LocalComm bind_comm(std::int64_t handle, Kin kin);
   [[nodiscard]] bool is_cancelled(std::uint64_t ordinal) const;
+  // Of the second pass; ordinals are asked for as they grow.
+  [[nodiscard]] const Ahead::Matched* matched(std::uint64_t ordinal);
+  void push_start(const Request& r, OpBlock& out);
+  void push_startall(OpBlock& out);
 
   const RankFile& file_;
   const Ahead* ahead_;
