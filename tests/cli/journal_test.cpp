@@ -296,7 +296,9 @@ TEST(CliJournal, PredictionsOfAListAndTheirShards) {
   same(output_of(w, command + " --journal j"));
   const Output again = output_of(w, command + " --journal j");
   same(again);
-  EXPECT_EQ(lines_of(w, "j").size(), 6u);
+  const auto lines = lines_of(w, "j");
+  EXPECT_EQ(lines.size(), 6u);
+  for (const auto& [point, times] : lines) EXPECT_EQ(times, 1) << point;
   for (const char* shard : {"1/2", "2/2"})
     EXPECT_EQ(w.weft(command + " --journal k --shard " + shard).exit_code, 0);
   same(output_of(w, "merge k"));

@@ -526,12 +526,13 @@ TEST(TuneHpl, WritesAnHplDatThatIsNoSlowerThanTheBase) {
   ASSERT_EQ(o.exit_code, 0) << o.err;
   json j = json::parse(here.read("a.json"));
   EXPECT_EQ(j["schema"], "weft.tune/1");
-  EXPECT_GE(j["gain"].get<double>(), 0);
+  EXPECT_GT(j["gain"].get<double>(), 0) << "DEPTH 0 and 1ringM are not the best of this platform";
   EXPECT_LE(j["evaluations"].get<int>(), 14);
   EXPECT_EQ(j["hpl_dat"], "best.dat");
   EXPECT_EQ(j["hpl_dat_text"], here.read("best.dat"));
   const Outcome again = here.weft("predict hpl" + kOn + "--dat best.dat --json b.json");
-  EXPECT_EQ(again.exit_code, 0) << again.err;
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(json::parse(here.read("b.json"))["gflops"], j["best_gflops"]);
   ASSERT_EQ(here.weft(line + "c.json").exit_code, 0);
   json c = json::parse(here.read("c.json"));
   j.erase("command");  // names the files
