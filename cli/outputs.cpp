@@ -59,14 +59,14 @@ Result<void> Outputs::open(std::span<const Given> given) {
 }
 
 Result<void> Outputs::write(const std::string& flag, std::string_view text) {
-  return write_pieces(flag, [text](const Sink& out) -> Result<void> {
+  return write_pieces(flag, [text](const TextSink& out) -> Result<void> {
     out(text);
     return {};
   });
 }
 
 Result<void> Outputs::write_pieces(const std::string& flag,
-                                   const std::function<Result<void>(const Sink&)>& make) {
+                                   const std::function<Result<void>(const TextSink&)>& make) {
   for (Output& o : outputs_) {
     if (o.flag != flag || !o.file) continue;
     WEFT_TRY(make([&](std::string_view piece) { o.file->write(piece); }));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/files/atomic_file.hpp"
+#include "core/files/text_sink.hpp"
 #include "core/result.hpp"
 
 namespace weft::cli {
@@ -35,9 +36,8 @@ class Outputs {
   // Writes the output of `flag`, whole; nothing where it was not asked for.
   [[nodiscard]] Result<void> write(const std::string& flag, std::string_view text);
   // The same of a text too large to be held: `make` hands it on piece by piece. Its error is returned, and nothing written.
-  using Sink = std::function<void(std::string_view)>;
   [[nodiscard]] Result<void> write_pieces(const std::string& flag,
-                                          const std::function<Result<void>(const Sink&)>& make);
+                                          const std::function<Result<void>(const TextSink&)>& make);
 
   // Prints on standard output. What goes wrong is told by finish(), as an error of the verb.
   void print(std::string_view text);

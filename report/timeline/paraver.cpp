@@ -284,27 +284,7 @@ std::uint32_t node_count(const std::vector<std::uint32_t>& node_of_rank) {
   return nodes;
 }
 
-// Text for a sink, in pieces of some size.
-class Lines {
- public:
-  explicit Lines(const TextSink& out) : out_(out) {}
-  template <class... T>
-  void add(fmt::format_string<T...> format, T&&... values) {
-    append(text_, format, std::forward<T>(values)...);
-    if (text_.size() >= kPiece) flush();
-  }
-  void flush() {
-    out_(text_);
-    text_.clear();
-  }
-
- private:
-  static constexpr std::size_t kPiece = std::size_t{1} << 16;
-  const TextSink& out_;
-  std::string text_;
-};
-
-void write_head(Lines& out, const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
+void write_head(TextPieces& out, const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
                 const std::vector<std::uint32_t>& on_node,
                 const std::vector<traces::Communicator>& communicators) {
   const auto links = static_cast<std::uint32_t>(timeline.link_names.size());
@@ -345,7 +325,7 @@ Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t
   const std::vector<Load> loads = loads_by_time(timeline);
 
   const std::uint32_t threads = thread_count(timeline);
-  Lines out(to);
+  TextPieces out(to);
   write_head(out, timeline, node_of_rank, on_node, communicators);
   // At one instant ranks come first, then messages, then links.
   auto record = records.reader();

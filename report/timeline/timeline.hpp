@@ -6,13 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "core/files/sorted_rows.hpp"
+#include "core/files/text_sink.hpp"
 #include "core/result.hpp"
 #include "replay/engine.hpp"
 #include "report/timeline/link_load.hpp"
@@ -132,9 +132,6 @@ class TimelineCollector {
 
 // Takes the critical path of `result` into `timeline`, if there is one.
 void add_path(Timeline& timeline, const replay::PathResult& path);
-
-// Where the text of a format goes, piece by piece.
-using TextSink = std::function<void(std::string_view)>;
 
 // Google's Perfetto (ui.perfetto.dev): a track a rank, slices of operations inside those of regions, an arrow a message;
 // the critical path as a track above them; a counter a link. Whole nanoseconds, rounded down. Errors: a disk that is full, or

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "core/append_text.hpp"
@@ -39,26 +38,6 @@ bool all_cables(const Fabric& f) {
       forward, backward, {}, [&](std::uint32_t l) { return row(l, false); },
       [&](std::uint32_t l) { return row(l, true); });
 }
-
-// Text on its way to `out`.
-class Pieces {
- public:
-  explicit Pieces(const TextSink& out) : out_(out) {}
-  template <typename... T>
-  void add(fmt::format_string<T...> format, T&&... values) {
-    append(text_, format, std::forward<T>(values)...);
-    if (text_.size() >= kPiece) flush();
-  }
-  void flush() {
-    out_(text_);
-    text_.clear();
-  }
-
- private:
-  static constexpr std::size_t kPiece = 1u << 16;
-  const TextSink& out_;
-  std::string text_;
-};
 
 // Bytes of the UTF-8 character at the front of `text`; 0 if there is none.
 std::size_t utf8_length(std::string_view text) {
@@ -131,7 +110,7 @@ std::string in_quotes(std::string_view text) {
 void write_dot(const Fabric& f, const TextSink& out) {
   const bool cables = all_cables(f);
   const LinkTable& t = f.links();
-  Pieces text(out);
+  TextPieces text(out);
   text.add("{} weft {{\n", cables ? "graph" : "digraph");
   for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
     text.add("  v{} [label={}, kind={}, shape={}];\n", v, in_quotes(f.vertex_name(VertexId(v))),
@@ -149,7 +128,7 @@ void write_dot(const Fabric& f, const TextSink& out) {
 void write_graphml(const Fabric& f, const TextSink& out) {
   const bool cables = all_cables(f);
   const LinkTable& t = f.links();
-  Pieces text(out);
+  TextPieces text(out);
   text.add(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n"
@@ -180,7 +159,7 @@ Result<void> write_routes(const Fabric& f, const TextSink& out, std::uint64_t ma
   if (hosts * (hosts - 1) > max_pairs)
     return bad_input({}, "too many routes to write", fmt::format("{} pairs", hosts * (hosts - 1)),
                      fmt::format("at most {}", max_pairs));
-  Pieces text(out);
+  TextPieces text(out);
   for (std::uint32_t l = 0; l < f.wired_links(); ++l) {
     // Fields end at blanks, records at the end of the line.
     std::string name = f.link_name(LinkId(l));

@@ -4,17 +4,14 @@
 // per link.
 #pragma once
 
-#include <functional>
 #include <string>
-#include <string_view>
 
+#include "core/files/text_sink.hpp"
 #include "topology/fabric.hpp"
 
 namespace weft::topology {
 
-// Takes a text in pieces. The largest fabrics have gigabytes of it.
-using TextSink = std::function<void(std::string_view)>;
-
+// The largest fabrics have gigabytes of text.
 void write_dot(const Fabric& fabric, const TextSink& out);
 void write_graphml(const Fabric& fabric, const TextSink& out);
 // Error (kBadInput) above `max_pairs` ordered pairs: the file would be huge. Nothing is written then.
