@@ -156,7 +156,7 @@ bool Translator::start(std::span<const std::int32_t> ids, bool several, OpBlock&
   };
   const auto starts = static_cast<std::size_t>(std::ranges::count_if(started, open));
   if (starts > 0 && starts <= kMostStarts) {
-    std::ranges::stable_partition(started, [](const Request* r) { return r->receive; });
+    std::stable_partition(started.begin(), started.end(), [](const Request* r) { return r->receive; });
     for (const Request* r : started) {
       if (open(r)) {
         push_startall(out);
