@@ -1,5 +1,7 @@
 // Results to JSON and back, each field named once: a result has one function
-//   template <class V> void fields(V& visit, MyResult& r) { visit("makespan", r.makespan); ... }
+//   template <class V> void fields(V& visit, MyResult& r) {
+//     auto& [makespan, finished] = r;  // all members: a new one does not compile until it is here
+//     visit("makespan", makespan); ...
 // which a ToJson writes and a FromJson reads. Doubles come back bit for bit (shortest text that reads back; what is no
 // number, as words), durations as whole picoseconds (a sum beyond 64 bits as its upper part and its lower 62),
 // times as those since the start.

@@ -16,7 +16,7 @@ void fields(V& visit, RocHplArguments& a) {
   visit("device_memory", device_memory);
 }
 
-// All of them: a new one does not compile until it is here, and so in every key.
+// It is in every key, too.
 template <class V>
 void fields(V& visit, HplConfig& c) {
   auto& [n, nb, p, q, pmap, pfact, nbmin, ndiv, rfact, bcast, depth, swap, swap_threshold, l1_transposed,
@@ -45,7 +45,8 @@ void fields(V& visit, HplConfig& c) {
 
 template <class V>
 void fields(V& visit, PanelSeconds& p) {
-  visit("s", p.s);
+  auto& [s] = p;
+  visit("s", s);
 }
 
 }  // namespace weft::hpl_gen
@@ -54,14 +55,15 @@ namespace weft::replay {
 
 template <class V>
 void fields(V& visit, EngineStats& e) {
-  visit("events", e.events);
-  visit("solves", e.solves);
-  visit("flows", e.flows);
-  visit("flows_solved", e.flows_solved);
-  visit("links_touched", e.links_touched);
-  visit("certificates", e.certificates);
-  visit("max_component", e.max_component);
-  visit("warnings", e.warnings);
+  auto& [events, solves, flows, flows_solved, links_touched, certificates, max_component, warnings] = e;
+  visit("events", events);
+  visit("solves", solves);
+  visit("flows", flows);
+  visit("flows_solved", flows_solved);
+  visit("links_touched", links_touched);
+  visit("certificates", certificates);
+  visit("max_component", max_component);
+  visit("warnings", warnings);
 }
 
 }  // namespace weft::replay
@@ -70,19 +72,21 @@ namespace weft::predict {
 
 template <class V>
 void fields(V& visit, PhaseErrors& e) {
-  visit("pfact_s", e.pfact_s);
-  visit("bcast_s", e.bcast_s);
-  visit("swap_s", e.swap_s);
-  visit("update_s", e.update_s);
-  visit("solve_s", e.solve_s);
+  auto& [pfact_s, bcast_s, swap_s, update_s, solve_s] = e;
+  visit("pfact_s", pfact_s);
+  visit("bcast_s", bcast_s);
+  visit("swap_s", swap_s);
+  visit("update_s", update_s);
+  visit("solve_s", solve_s);
 }
 
 template <class V>
 void fields(V& visit, ExchangeChoice& e) {
-  visit("series", e.series);
-  visit("why", e.why);
-  visit("differs_at_most", e.differs_at_most);
-  visit("panels_tried", e.panels_tried);
+  auto& [series, why, differs_at_most, panels_tried] = e;
+  visit("series", series);
+  visit("why", why);
+  visit("differs_at_most", differs_at_most);
+  visit("panels_tried", panels_tried);
 }
 
 template <class V>
@@ -122,8 +126,9 @@ void fields(V& visit, HplPrediction& p) {
 
 template <class V>
 void fields(V& visit, TimedPrediction& p) {
-  visit("prediction", p.prediction);
-  visit("wall_s", p.wall_s);
+  auto& [prediction, wall_s] = p;
+  visit("prediction", prediction);
+  visit("wall_s", wall_s);
 }
 
 // What a prediction takes from a window.
@@ -135,15 +140,17 @@ struct WindowPoint {
 
 template <class V>
 void fields(V& visit, WindowPoint& p) {
-  visit("panels", p.run.panels);
-  visit("solve_s", p.run.solve_s);
-  visit("time_s", p.run.time_s);
-  visit("device_s", p.run.device_s);
-  visit("after_last_panel_s", p.run.after_last_panel_s);
-  visit("ops", p.run.ops);
-  visit("engine", p.run.result.engine);
-  visit("messages", p.messages);
-  visit("link_bytes", p.link_bytes);
+  auto& [run, messages, link_bytes] = p;
+  auto& [panels, solve_s, time_s, device_s, after_last_panel_s, result, ops] = run;
+  visit("panels", panels);
+  visit("solve_s", solve_s);
+  visit("time_s", time_s);
+  visit("device_s", device_s);
+  visit("after_last_panel_s", after_last_panel_s);
+  visit("ops", ops);
+  visit("engine", result.engine);
+  visit("messages", messages);
+  visit("link_bytes", link_bytes);
 }
 
 KeyMaker prediction_key(Journal& journal, const PredictionStudy& study, const hpl_gen::HplConfig& config,

@@ -6,42 +6,49 @@ namespace weft::replay {
 
 template <class V>
 void fields(V& visit, MessageCosts& c) {
-  visit("count", c.count);
-  visit("bytes", c.bytes);
-  visit("hops", c.hops);
-  visit("latency_ps", c.latency);
-  visit("transfer_ps", c.transfer);
-  visit("contention_ps", c.contention);
-  visit("late_sender_ps", c.late_sender);
-  visit("late_receiver_ps", c.late_receiver);
+  auto& [count, bytes, hops, latency, transfer, contention, late_sender, late_receiver] = c;
+  visit("count", count);
+  visit("bytes", bytes);
+  visit("hops", hops);
+  visit("latency_ps", latency);
+  visit("transfer_ps", transfer);
+  visit("contention_ps", contention);
+  visit("late_sender_ps", late_sender);
+  visit("late_receiver_ps", late_receiver);
 }
 
 template <class V>
 void fields(V& visit, BlockedRank& b) {
-  visit("rank", b.rank);
-  visit("op_index", b.op_index);
-  visit("op", b.op);
-  visit("position", b.position);
-  visit("waits_for", b.waits_for);
+  auto& [rank, op_index, op, position, waits_for] = b;
+  visit("rank", rank);
+  visit("op_index", op_index);
+  visit("op", op);
+  visit("position", position);
+  visit("waits_for", waits_for);
 }
 
 template <class V>
 void fields(V& visit, DeadlockReport& d) {
-  visit("blocked", d.blocked);
-  visit("cycle", d.cycle);
+  auto& [blocked, cycle] = d;
+  visit("blocked", blocked);
+  visit("cycle", cycle);
 }
 
 template <class V>
 void fields(V& visit, ReplayResult& r) {
-  visit("makespan_ps", r.makespan);
-  visit("fingerprint", r.fingerprint);
-  visit("finished", r.finished);
-  visit("point_to_point", r.point_to_point);
-  visit("network", r.network);
-  visit("deadlock", r.deadlock);
-  visit("unmatched_messages", r.unmatched_messages);
-  visit("unmatched_receives", r.unmatched_receives);
-  visit("warnings", r.warnings);
+  // What is bound and not visited is not kept (RunPoint::result).
+  auto& [makespan, fingerprint, ranks, regions, collectives, collective_rules, links, point_to_point, network,
+         engine, way, path, ideal, wait_states, finished, deadlock, unmatched_messages, unmatched_receives,
+         warnings] = r;
+  visit("makespan_ps", makespan);
+  visit("fingerprint", fingerprint);
+  visit("finished", finished);
+  visit("point_to_point", point_to_point);
+  visit("network", network);
+  visit("deadlock", deadlock);
+  visit("unmatched_messages", unmatched_messages);
+  visit("unmatched_receives", unmatched_receives);
+  visit("warnings", warnings);
 }
 
 template <class V>
@@ -67,10 +74,11 @@ namespace weft::network {
 
 template <class V>
 void fields(V& visit, LinkUse& u) {
-  visit("bytes", u.bytes);
-  visit("busy_ps", u.busy);
-  visit("peak_flows", u.peak_flows);
-  visit("waited_ps", u.waited);
+  auto& [bytes, busy, peak_flows, waited] = u;
+  visit("bytes", bytes);
+  visit("busy_ps", busy);
+  visit("peak_flows", peak_flows);
+  visit("waited_ps", waited);
 }
 
 }  // namespace weft::network
@@ -79,60 +87,68 @@ namespace weft::predict {
 
 template <class V>
 void fields(V& visit, TimeSums& s) {
-  visit("finish_s", s.finish);
-  visit("compute_s", s.compute);
-  visit("send_s", s.send);
-  visit("recv_s", s.recv);
-  visit("wait_s", s.wait);
-  visit("collective_s", s.collective);
-  visit("causes_s", s.causes);
+  auto& [finish, compute, send, recv, wait, collective, causes] = s;
+  visit("finish_s", finish);
+  visit("compute_s", compute);
+  visit("send_s", send);
+  visit("recv_s", recv);
+  visit("wait_s", wait);
+  visit("collective_s", collective);
+  visit("causes_s", causes);
 }
 
 template <class V>
 void fields(V& visit, UsedLink& l) {
-  visit("link", l.link);
-  visit("use", l.use);
+  auto& [link, use] = l;
+  visit("link", link);
+  visit("use", use);
 }
 
 template <class V>
 void fields(V& visit, PathDigest& p) {
-  visit("parts_ps", p.parts);
-  visit("most_contended", p.most_contended);
+  auto& [parts, most_contended] = p;
+  visit("parts_ps", parts);
+  visit("most_contended", most_contended);
 }
 
 template <class V>
 void fields(V& visit, RunDigest& d) {
-  visit("ranks", d.ranks);
-  visit("sums", d.sums);
-  visit("worst", d.worst);
-  visit("most_waited", d.most_waited);
-  visit("waited_alike", d.waited_alike);
-  visit("narrowest_used_Bps", d.narrowest_used);
-  visit("path", d.path);
+  auto& [ranks, sums, worst, most_waited, waited_alike, narrowest_used, path] = d;
+  visit("ranks", ranks);
+  visit("sums", sums);
+  visit("worst", worst);
+  visit("most_waited", most_waited);
+  visit("waited_alike", waited_alike);
+  visit("narrowest_used_Bps", narrowest_used);
+  visit("path", path);
 }
 
 template <class V>
 void fields(V& visit, LinkSharer& s) {
-  visit("src", s.src);
-  visit("dst", s.dst);
-  visit("bytes", s.bytes);
+  auto& [src, dst, bytes] = s;
+  visit("src", src);
+  visit("dst", dst);
+  visit("bytes", bytes);
 }
 
 template <class V>
 void fields(V& visit, LinkSharers& s) {
-  visit("known", s.known);
-  visit("pairs", s.pairs);
-  visit("bytes", s.bytes);
-  visit("most", s.most);
-  visit("copied", s.copied);
+  auto& [known, pairs, bytes, most, copied] = s;
+  visit("known", known);
+  visit("pairs", pairs);
+  visit("bytes", bytes);
+  visit("most", most);
+  visit("copied", copied);
 }
 
 template <class V>
 void fields(V& visit, RunPoint& p) {
-  visit("result", p.result);
-  visit("digest", p.digest);
-  visit("sharers", p.sharers);
-  visit("ideal_ps", p.ideal);
+  // `verified` is written by run_point_json(), where there is one.
+  auto& [result, digest, sharers, ideal, verified] = p;
+  visit("result", result);
+  visit("digest", digest);
+  visit("sharers", sharers);
+  visit("ideal_ps", ideal);
 }
 
 Json run_point_json(const RunFacts& run) {

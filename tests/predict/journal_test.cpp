@@ -1,4 +1,4 @@
-// The journal of finished points: what is written comes back bit for bit, what is torn, foreign or edited never does.
+// The journal of finished points: what was appended is found again, what is torn, foreign or edited never is.
 #include "predict/journal/journal.hpp"
 
 #include <gmock/gmock.h>
@@ -6,17 +6,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <bit>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <set>
 
 #include "core/rng.hpp"
-#include "predict/journal/fields.hpp"
 #include "predict/journal/points.hpp"
 #include "predict/journal/prediction_point.hpp"
-#include "predict/journal/run_point.hpp"
 #include "predict/journal/shard.hpp"
 #include "tests/predict/support.hpp"
 #include "tests/support/files.hpp"
@@ -200,119 +196,6 @@ TEST_F(JournalTest, AClaimEndsWithItsHolderHoweverThatEnds) {
   EXPECT_TRUE(mine->claim(key(3)));
   ::close(told[0]);
   ::close(told[1]);
-}
-
-double any_double(Rng& rng) {
-  // Any bits, so denormals, infinities and what is no number among them.
-  return std::bit_cast<double>(rng.next());
-}
-
-bool same_bits(double a, double b) {
-  return std::isnan(a) ? std::isnan(b) : std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
-}
-
-TEST_F(JournalTest, ResultsComeBackBitForBit) {
-  const std::uint64_t seed = seed_of_tests();
-  Rng rng(seed);
-  const auto j = open();
-  for (std::uint64_t n = 0; n < 100; ++n) {
-    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + " point " + std::to_string(n));
-    replay::ReplayResult result;
-    result.makespan = Duration(static_cast<std::int64_t>(rng.next() >> 1));
-    result.fingerprint = rng.next();
-    result.finished = n % 2 == 0;
-    result.deadlock.blocked = {
-        {RankId(3), rng.next(), "recv \"x\"\n", "t:1", {RankId(1), RankId(0xfffffffe)}}};
-    result.deadlock.cycle = {0};
-    result.network.count = std::numeric_limits<std::uint64_t>::max();
-    result.network.contention = Duration(std::numeric_limits<std::int64_t>::min());
-    result.warnings = {"", "\u00e9 \\ \x01"};
-    RunFacts facts;
-    facts.result = &result;
-    facts.digest.emplace();
-    facts.digest->sums.compute = any_double(rng);
-    for (double& cause : facts.digest->sums.causes) cause = any_double(rng);
-    facts.digest->narrowest_used = any_double(rng);
-    facts.digest->worst = {LinkId(7), {rng.next(), Duration(1), 9, Duration(-5)}};
-    facts.worst_link_sharers = {true, 2, 3, {{RankId(1), RankId(2), 3}}, 4};
-    if (n % 3 == 0) facts.ideal = Duration(17);
-    if (n % 5 < 2) {
-      facts.verified = replay::Verification{"certificate", 1, 2, 3, 4, any_double(rng), 5, 6, 7, 0, {}};
-      if (n % 5 == 1) facts.verified->wrong = 8;
-      if (n % 5 == 1) facts.verified->told = {"a rate", "a byte"};
-    }
-    ASSERT_TRUE(j->append(key(n), "p", run_point_json(facts)));
-    const auto back = run_point_of(*open(Journal::Access::kRead)->find(key(n)));
-    ASSERT_TRUE(back);
-    EXPECT_EQ(back->result.makespan, result.makespan);
-    EXPECT_EQ(back->result.fingerprint, result.fingerprint);
-    EXPECT_EQ(back->result.finding(), result.finding());
-    EXPECT_EQ(back->result.deadlock.blocked[0].waits_for, result.deadlock.blocked[0].waits_for);
-    EXPECT_EQ(back->result.network.count, result.network.count);
-    EXPECT_EQ(back->result.network.contention, result.network.contention);
-    EXPECT_EQ(back->result.warnings, result.warnings);
-    EXPECT_TRUE(same_bits(back->digest.sums.compute, facts.digest->sums.compute));
-    for (std::size_t c = 0; c < replay::kCauseCount; ++c)
-      EXPECT_TRUE(same_bits(back->digest.sums.causes[c], facts.digest->sums.causes[c]));
-    EXPECT_TRUE(same_bits(back->digest.narrowest_used, facts.digest->narrowest_used));
-    EXPECT_EQ(back->digest.worst.link, LinkId(7));
-    EXPECT_EQ(back->digest.worst.use.waited, Duration(-5));
-    EXPECT_FALSE(back->digest.most_waited.link.valid());
-    EXPECT_EQ(back->sharers.most[0].bytes, 3u);
-    EXPECT_EQ(back->sharers.copied, 4u);
-    EXPECT_EQ(back->ideal, facts.ideal);
-    ASSERT_EQ(back->verified.has_value(), facts.verified.has_value());
-    if (facts.verified) {
-      EXPECT_EQ(back->verified->finding(), facts.verified->finding());
-      EXPECT_EQ(back->verified->finding().empty(), n % 5 == 0);
-      EXPECT_EQ(back->verified->events, 7u);
-      EXPECT_TRUE(same_bits(back->verified->worst_bytes_error, facts.verified->worst_bytes_error));
-    }
-
-    TimedPrediction p;
-    p.prediction.config.n = static_cast<std::int64_t>(rng.below(1000000));
-    p.prediction.config.rochpl.split = any_double(rng);
-    p.prediction.gflops = any_double(rng);
-    if (n % 2 == 0) p.prediction.error_estimate = any_double(rng);
-    p.prediction.panels.resize(n % 4);
-    for (auto& panel : p.prediction.panels) panel.s[2] = any_double(rng);
-    PredictionStudy study;
-    study.panels = true;
-    const auto again = prediction_of(prediction_json(p, study));
-    ASSERT_TRUE(again);
-    EXPECT_TRUE(same_bits(again->prediction.gflops, p.prediction.gflops));
-    EXPECT_EQ(again->prediction.error_estimate.has_value(), n % 2 == 0);
-    ASSERT_EQ(again->prediction.panels.size(), n % 4);
-    for (std::size_t i = 0; i < n % 4; ++i)
-      EXPECT_TRUE(same_bits(again->prediction.panels[i].s[2], p.prediction.panels[i].s[2]));
-    EXPECT_EQ(again->prediction.config.n, p.prediction.config.n);
-  }
-  // What lacks a field, or has one of another kind, is no result.
-  RunFacts facts;
-  replay::ReplayResult result;
-  facts.result = &result;
-  facts.digest.emplace();
-  // A cycle of ranks that are not among those which wait.
-  result.deadlock.cycle = {0};
-  EXPECT_FALSE(run_point_of(run_point_json(facts)));
-  result.deadlock.cycle.clear();
-  const Json good = run_point_json(facts);
-  ASSERT_TRUE(run_point_of(good));
-  for (const auto& [name, part] : good.items()) {
-    Json bad = good;
-    bad.erase(name);
-    EXPECT_FALSE(run_point_of(bad)) << name;
-    bad[name] = "text";
-    EXPECT_FALSE(run_point_of(bad)) << name;
-  }
-  // Something wrong of which nothing is told.
-  facts.verified.emplace();
-  ASSERT_TRUE(run_point_of(run_point_json(facts)));
-  facts.verified->wrong = 1;
-  EXPECT_FALSE(run_point_of(run_point_json(facts)));
-  Json bad = good;
-  bad["digest"]["worst"]["use"]["peak_flows"] = 1ULL << 32;
-  EXPECT_FALSE(run_point_of(bad)) << "it does not fit";
 }
 
 TEST_F(JournalTest, AKeyIsEverythingThatAResultDependsOn) {
@@ -511,38 +394,6 @@ TEST(Shards, AreWrittenAsPartsOfAWhole) {
   for (const char* bad : {"", "1", "/", "1/", "/2", "3/2", "1/0", "0/0", "-1/2", "+1/2", "1/2 ", "1/2/3",
                           "1.0/2", "a/b", "4294967297/4294967297", "1/1000001"})
     EXPECT_FALSE(parse_shard(bad)) << bad;
-}
-
-struct Sums {
-  TimeSum a, b, c;
-};
-template <class V>
-void fields(V& visit, Sums& s) {
-  visit("a", s.a);
-  visit("b", s.b);
-  visit("c", s.c);
-}
-
-// A sum that fits 64 bits is written as a time is, any other as two numbers.
-TEST(JournalFields, SumsOfTimesComeBackWhateverTheirSize) {
-  const std::uint64_t seed = seed_of_tests();
-  Rng rng(seed);
-  for (int i = 0; i < 1000; ++i) {
-    const auto any = [&] {
-      const auto bits = static_cast<int>(rng.below(110));
-      const WideTicks n = (WideTicks{static_cast<std::int64_t>(rng.next())} << 46) >> (109 - bits);
-      return TimeSum(n);
-    };
-    Sums s{any(), any(), any()};
-    const auto json = nlohmann::ordered_json::parse(ToJson::of(s).dump());
-    const auto again = FromJson::to<Sums>(json);
-    ASSERT_TRUE(again) << "seed " << seed << ": " << json.dump();
-    ASSERT_TRUE(again->a == s.a && again->b == s.b && again->c == s.c)
-        << "seed " << seed << ": " << json.dump();
-  }
-  Sums s{TimeSum(Duration::max()), TimeSum(Duration::min()), TimeSum(WideTicks{1} << 63)};
-  EXPECT_EQ(ToJson::of(s).dump(), R"({"a":9223372036854775807,"b":-9223372036854775808,"c":[2,0]})");
-  EXPECT_FALSE(FromJson::to<Sums>(nlohmann::ordered_json::parse(R"({"a":1,"b":2,"c":[3]})")));
 }
 
 }  // namespace
