@@ -13,8 +13,6 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
-#include "replay/kernel_time.hpp"
-#include "traces/kernel.hpp"
 
 namespace weft::predict {
 namespace {
@@ -138,45 +136,6 @@ std::vector<std::string> memory_warnings(const topology::Platform& platform,
                       too_large.size() == 1 ? std::string()
                                             : fmt::format("; {} of {} do not fit", too_large.size(),
                                                           counted(sizes.size(), "size")))};
-}
-
-std::vector<std::string> device_warnings(const topology::Platform& platform, hpl_gen::Program program) {
-  if (!hpl_gen::on_accelerators(program) || platform.compute.classes.empty()) return {};
-  const auto& kernels = platform.compute.classes.front().kernels;
-  const auto names = [&](std::string_view kernel) {
-    return std::any_of(kernels.begin(), kernels.end(), [&](const auto& k) { return k.kernel == kernel; });
-  };
-  std::vector<std::string> out;
-  if (!names("device_dgemm"))
-    out.push_back(
-        "the platform has no kernel \"device_dgemm\": its accelerators and the cores that factor panels "
-        "compute "
-        "alike");
-  if (!names("copy_to_host") || !names("copy_to_device"))
-    out.push_back(names("*")
-                      ? "the platform has no kernels \"copy_to_host\" and \"copy_to_device\": panels are "
-                        "copied at the rate of \"*\""
-                      : "the platform has no kernels \"copy_to_host\" and \"copy_to_device\": copies of "
-                        "panels take no time");
-  return out;
-}
-
-std::vector<std::string> width_warnings(const topology::Platform& platform,
-                                        const std::vector<std::int64_t>& widths) {
-  if (widths.empty()) return {};
-  const auto [least, most] = std::minmax_element(widths.begin(), widths.end());
-  if (*least == *most) return {};
-  const auto clock = replay::KernelClock::create(platform);
-  if (!clock) return {};
-  const auto per_flop = [&](std::int64_t nb) {
-    const traces::KernelShape shape{traces::Kernel::dgemm, 4096, 4096, nb};
-    return clock->seconds(0, shape) / traces::kernel_flops(shape);
-  };
-  if (std::fabs(per_flop(*least) / per_flop(*most) - 1) > 1e-9) return {};
-  return {fmt::format(
-      "the platform gives one speed for every kernel: its dgemm is as fast at NB = {} as at NB = {}, so "
-      "small blocks look better than they are; weft fit dgemm makes kernel times from measurements",
-      *least, *most)};
 }
 
 }  // namespace weft::predict

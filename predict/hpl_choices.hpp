@@ -43,13 +43,4 @@ struct ChosenDat {
                                                        const std::vector<hpl_gen::HplConfig>& configs,
                                                        std::string_view map, std::uint64_t seed);
 
-// What the platform does not say of the kernels of a program on accelerators, which then cost what others do or nothing.
-[[nodiscard]] std::vector<std::string> device_warnings(const topology::Platform& platform,
-                                                       hpl_gen::Program program);
-
-// What the platform cannot say about widths of blocks that are compared: nothing, or that its dgemm is as fast at each
-// of them, so that the smallest looks best.
-[[nodiscard]] std::vector<std::string> width_warnings(const topology::Platform& platform,
-                                                      const std::vector<std::int64_t>& widths);
-
 }  // namespace weft::predict

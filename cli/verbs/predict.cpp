@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
-#include <set>
 
 #include "cli/flags/hpl_flags.hpp"
 #include "cli/flags/journal_flags.hpp"
@@ -20,11 +19,11 @@
 #include "core/counted.hpp"
 #include "predict/hpl_peak.hpp"
 #include "predict/hpl_prediction.hpp"
+#include "predict/hpl_warnings.hpp"
 #include "predict/run_facts.hpp"
 #include "report/hpl/hpl_report.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
-#include "topology/placement/placement.hpp"
 #include "topology/platform/platform.hpp"
 
 namespace weft::cli::verb_predict {
@@ -78,24 +77,17 @@ std::vector<PredictionJob> jobs_of(const Options& o, const std::vector<Predictio
   return jobs;
 }
 
-// What the placements of a platform's runs note, each once.
-std::vector<std::string> placement_warnings(const PredictionTask& task,
-                                            const predict::PredictOptions& options) {
+// What is to know beside the predictions of all tasks; of several platforms with their names.
+std::vector<std::string> warnings_of(const std::vector<PredictionTask>& tasks,
+                                     const predict::PredictOptions& options) {
   std::vector<std::string> out;
-  std::set<std::int64_t> sizes;
-  for (const auto& config : task.configs)
-    if (sizes.insert(config.ranks()).second)
-      for (std::string& note : topology::placement_notes(
-               task.platform, static_cast<std::uint32_t>(config.ranks()), options.map, options.seed))
-        out.push_back(std::move(note));
+  for (const PredictionTask& task : tasks) {
+    const std::string whose = tasks.size() == 1 ? "" : predict::platform_label(task.platform) + ": ";
+    for (const auto& told : {predict::hpl_warnings(task.platform, task.configs, options),
+                             predict::peak_warnings(task.platform, task.configs)})
+      for (const std::string& w : told) out.push_back(whose + w);
+  }
   return out;
-}
-
-// As the warnings of several platforms are told.
-void add_warnings(std::vector<std::string>& to, std::vector<std::string> of_task, const PredictionTask& task,
-                  bool alone) {
-  for (std::string& w : of_task)
-    to.push_back(alone ? std::move(w) : predict::platform_label(task.platform) + ": " + w);
 }
 
 // --closed-form: no replay.
@@ -103,7 +95,6 @@ Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask
                               const predict::PredictOptions& options) {
   nlohmann::ordered_json j{{"schema", "weft.predict/1"}, {"runs", nlohmann::ordered_json::array()}};
   std::string text;
-  std::vector<std::string> warnings;
   for (const PredictionTask& task : tasks) {
     std::vector<predict::ClosedFormPrediction> closed;
     for (const auto& config : task.configs) {
@@ -116,12 +107,8 @@ Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask
     text +=
         (text.empty() ? "" : "\n") +
         report::closed_forms_text(task.configs, closed, predict::platform_label(task.platform), text_width());
-    std::vector<std::string> of_task = predict::peak_warnings(task.platform, task.configs);
-    for (std::string& w : predict::memory_warnings(task.platform, task.configs, options.map, options.seed))
-      of_task.push_back(std::move(w));
-    for (std::string& w : placement_warnings(task, options)) of_task.push_back(std::move(w));
-    add_warnings(warnings, std::move(of_task), task, tasks.size() == 1);
   }
+  const std::vector<std::string> warnings = warnings_of(tasks, options);
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   j["warnings"] = warnings;
   o.common.print(text);
@@ -198,19 +185,7 @@ Result<void> run(Options& o) {
   progress.finish();
 
   std::vector<std::string> warnings = pivot_warnings(options.pivots);
-  for (const PredictionTask& task : tasks) {
-    std::vector<std::int64_t> widths;
-    for (const auto& config : task.configs) widths.push_back(config.nb);
-    std::vector<std::string> of_task = predict::device_warnings(task.platform, task.chosen.dat.program);
-    for (std::string& w : predict::width_warnings(task.platform, widths)) of_task.push_back(std::move(w));
-    for (std::string& w : predict::peak_warnings(task.platform, task.configs))
-      of_task.push_back(std::move(w));
-    for (std::string& w : predict::memory_warnings(task.platform, task.configs, options.map, options.seed))
-      of_task.push_back(std::move(w));
-    if (options.noise && !task.platform.compute.has_noise()) of_task.emplace_back(topology::kNoNoise);
-    for (std::string& w : placement_warnings(task, options)) of_task.push_back(std::move(w));
-    add_warnings(warnings, std::move(of_task), task, tasks.size() == 1);
-  }
+  for (std::string& w : warnings_of(tasks, options)) warnings.push_back(std::move(w));
   std::string text;
   if (!all.runs.empty())
     text =

@@ -21,15 +21,14 @@
 #include "core/quantity_text.hpp"
 #include "hpl_gen/hpl_search.hpp"
 #include "network/sharing.hpp"
-#include "predict/hpl_choices.hpp"
 #include "predict/hpl_prediction.hpp"
 #include "predict/hpl_tuning.hpp"
+#include "predict/hpl_warnings.hpp"
 #include "predict/run_facts.hpp"
 #include "report/hpl/factorisation.hpp"
 #include "report/hpl/hpl_report.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
-#include "topology/placement/placement.hpp"
 #include "topology/platform/platform.hpp"
 
 namespace weft::cli::verb_tune {
@@ -53,14 +52,15 @@ std::string row_text(const HplConfig& c) {
                      c.depth, hpl_gen::name_of(c.swap), hpl_gen::name_of(c.pmap));
 }
 
-// Of every size that the search may try.
+// Of every size and width of blocks that the search may try.
 std::vector<HplConfig> sizes_of(const hpl_gen::SearchSpace& space, HplConfig config) {
   std::vector<HplConfig> out;
   for (const std::int64_t n : space.n)
-    for (const hpl_gen::Grid& g : space.grids) {
-      config.n = n, config.p = g.p, config.q = g.q;
-      out.push_back(config);
-    }
+    for (const hpl_gen::Grid& g : space.grids)
+      for (const std::int64_t nb : space.nb) {
+        config.n = n, config.nb = nb, config.p = g.p, config.q = g.q;
+        out.push_back(config);
+      }
   return out;
 }
 
@@ -113,12 +113,7 @@ Result<void> run(Options& o) {
   const double gain = result.best.gflops / result.base.gflops - 1;
   const std::string dat = hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config));
   std::vector<std::string> warnings = pivot_warnings(options.pivots);
-  for (std::string& w : predict::device_warnings(platform, base.program)) warnings.push_back(std::move(w));
-  for (std::string& w : predict::width_warnings(platform, space.nb)) warnings.push_back(std::move(w));
-  for (std::string& w : predict::memory_warnings(platform, sizes_of(space, base), options.map, options.seed))
-    warnings.push_back(std::move(w));
-  const auto ranks = static_cast<std::uint32_t>(base.ranks());
-  for (std::string& w : topology::placement_notes(platform, ranks, options.map, options.seed))
+  for (std::string& w : predict::hpl_warnings(platform, sizes_of(space, base), options))
     warnings.push_back(std::move(w));
   if (!result.untried.empty())
     warnings.push_back(fmt::format("{} were not enough to try {}; --evaluations {} or more",

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/cli/run_weft.hpp"
 
@@ -99,6 +100,45 @@ TEST(PredictHpl, WhatDoesNotFitIsPredictedWithAWarning) {
         << verb;
     EXPECT_THAT(warnings("5700"), Not(HasSubstr("does not fit"))) << verb;
   }
+}
+
+// What a platform does not say is said of closed forms as of replays.
+TEST(PredictHpl, ClosedFormsHaveTheWarningsOfAReplay) {
+  const Workspace here;
+  here.write(
+      "p.textproto",
+      "topology { family: \"crossbar\" set: \"n=4\" }\nhost { memory: \"4MiB\" kernel { name: \"dgemm\" "
+      "rate: \"90Gflops\" } }\n");
+  const auto warnings = [&](const std::string& run) {
+    const Outcome o = here.weft("predict hpl --json - --nb 40,80 --p 2 --q 2 " + run);
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return json::parse(o.out)["warnings"];
+  };
+  for (const auto& [run, words] :
+       {std::pair{"--on crossbar:n=4 --n 800", std::vector{"as fast at NB = 40 as at NB = 80"}},
+        {"--on crossbar:n=4 --n 800 --program rochpl",
+         {"no kernel \"device_dgemm\"", "copies of panels take no time", "as fast at NB = 40 as at NB = 80"}},
+        {"--on p.textproto --n 2000", {"as fast at NB = 40", "does not fit", "the platform gives no speed"}},
+        {"--on crossbar:n=4 --on torus-16 --n 800",
+         {"crossbar:n=4: the platform", "torus-16: the platform"}}}) {
+    const json forms = warnings(std::string(run) + " --closed-form");
+    EXPECT_EQ(forms, warnings(run)) << run;
+    ASSERT_EQ(forms.size(), words.size()) << run << "\n" << forms.dump(1);
+    for (std::size_t i = 0; i < words.size(); ++i)
+      EXPECT_THAT(forms[i].get<std::string>(), HasSubstr(words[i])) << run;
+  }
+}
+
+// Grids of other numbers of ranks are placed otherwise.
+TEST(TuneHpl, TellsWhatThePlacementsOfAllGridsNote) {
+  const Workspace here;
+  here.write("hosts", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n");
+  const Outcome o = here.weft(
+      "tune hpl --on torus-16 --n 500 --nb 50 --p 2,2 --q 2,4 --evaluations 10 --map file:hosts --json -");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  const std::string warnings = json::parse(o.out)["warnings"].dump();
+  EXPECT_THAT(warnings, HasSubstr("hosts: 6 lines beyond the 4 ranks are not used"));
+  EXPECT_THAT(warnings, HasSubstr("hosts: 2 lines beyond the 8 ranks are not used"));
 }
 
 }  // namespace

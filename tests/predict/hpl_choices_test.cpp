@@ -165,15 +165,5 @@ TEST(CompleteDat, AnOrderNeedsMemoryAGridDoesNot) {
   EXPECT_FALSE(complete_dat({}, {.n = true}, platform_of("crossbar:n=6"), "block", 1));
 }
 
-TEST(WidthWarnings, AreOfPlatformsThatCannotTellWidthsApart) {
-  const auto one_speed = machine();
-  EXPECT_THAT(width_warnings(one_speed, {64, 256}),
-              ElementsAre(HasSubstr("as fast at NB = 64 as at NB = 256")));
-  EXPECT_THAT(width_warnings(one_speed, {64, 64}), IsEmpty());
-  EXPECT_THAT(width_warnings(one_speed, {}), IsEmpty());
-  const auto measured = crossbar_of(2, "kernel { name: \"dgemm\" mnk: \"70ps\" mn: \"1ns\" }");
-  EXPECT_THAT(width_warnings(measured, {64, 256}), IsEmpty());
-}
-
 }  // namespace
 }  // namespace weft::predict

@@ -1,0 +1,94 @@
+#include "predict/hpl_warnings.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "predict/hpl_choices.hpp"
+#include "replay/kernel_time.hpp"
+#include "topology/placement/placement.hpp"
+#include "traces/kernel.hpp"
+
+namespace weft::predict {
+namespace {
+
+using hpl_gen::HplConfig;
+
+std::vector<std::string> device_warnings(const topology::Platform& platform,
+                                         const std::vector<HplConfig>& configs) {
+  const bool devices =
+      std::ranges::any_of(configs, [](const HplConfig& c) { return hpl_gen::on_accelerators(c.program); });
+  if (!devices || platform.compute.classes.empty()) return {};
+  const auto& kernels = platform.compute.classes.front().kernels;
+  const auto names = [&](std::string_view kernel) {
+    return std::any_of(kernels.begin(), kernels.end(), [&](const auto& k) { return k.kernel == kernel; });
+  };
+  std::vector<std::string> out;
+  if (!names("device_dgemm"))
+    out.push_back(
+        "the platform has no kernel \"device_dgemm\": its accelerators and the cores that factor panels "
+        "compute alike");
+  if (!names("copy_to_host") || !names("copy_to_device"))
+    out.push_back(names("*")
+                      ? "the platform has no kernels \"copy_to_host\" and \"copy_to_device\": panels are "
+                        "copied at the rate of \"*\""
+                      : "the platform has no kernels \"copy_to_host\" and \"copy_to_device\": copies of "
+                        "panels take no time");
+  return out;
+}
+
+// None, too, where the kernels' times cannot be made: the prediction says why.
+std::vector<std::string> width_warnings(const topology::Platform& platform,
+                                        const std::vector<HplConfig>& configs) {
+  if (configs.empty()) return {};
+  const auto [first, last] = std::ranges::minmax_element(configs, {}, &HplConfig::nb);
+  const std::int64_t least = first->nb, most = last->nb;
+  if (least == most) return {};
+  const auto clock = replay::KernelClock::create(platform);
+  if (!clock) return {};
+  const auto per_flop = [&](std::int64_t nb) {
+    const traces::KernelShape shape{traces::Kernel::dgemm, 4096, 4096, nb};
+    return clock->seconds(0, shape) / traces::kernel_flops(shape);
+  };
+  if (std::fabs(per_flop(least) / per_flop(most) - 1) > 1e-9) return {};
+  return {fmt::format(
+      "the platform gives one speed for every kernel: its dgemm is as fast at NB = {} as at NB = {}, so "
+      "small blocks look better than they are; weft fit dgemm makes kernel times from measurements",
+      least, most)};
+}
+
+// Those of each number of ranks, in the order of the configurations.
+std::vector<std::string> placement_warnings(const topology::Platform& platform,
+                                            const std::vector<HplConfig>& configs,
+                                            const PredictOptions& options) {
+  std::vector<std::string> out;
+  std::set<int> sizes;
+  for (const HplConfig& c : configs)
+    if (sizes.insert(c.ranks()).second)
+      for (std::string& note : topology::placement_notes(platform, static_cast<std::uint32_t>(c.ranks()),
+                                                         options.map, options.seed))
+        out.push_back(std::move(note));
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> hpl_warnings(const topology::Platform& platform,
+                                      const std::vector<HplConfig>& configs, const PredictOptions& options) {
+  std::vector<std::string> out = device_warnings(platform, configs);
+  const auto add = [&](std::vector<std::string> more) {
+    for (std::string& w : more) out.push_back(std::move(w));
+  };
+  add(width_warnings(platform, configs));
+  add(memory_warnings(platform, configs, options.map, options.seed));
+  if (options.noise && !platform.compute.has_noise()) out.emplace_back(topology::kNoNoise);
+  add(placement_warnings(platform, configs, options));
+  return out;
+}
+
+}  // namespace weft::predict
