@@ -1,9 +1,6 @@
 // weft tune hpl --on PLATFORM: the HPL.dat that simulates fastest.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <iterator>
 #include <memory>
 #include <optional>
 
@@ -16,25 +13,18 @@
 #include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
-#include "core/counted.hpp"
-#include "core/files/atomic_file.hpp"
-#include "core/quantity_text.hpp"
 #include "hpl_gen/hpl_search.hpp"
 #include "network/sharing.hpp"
 #include "predict/hpl_prediction.hpp"
 #include "predict/hpl_tuning.hpp"
 #include "predict/hpl_warnings.hpp"
-#include "predict/run_facts.hpp"
-#include "report/hpl/factorisation.hpp"
-#include "report/hpl/hpl_report.hpp"
+#include "report/hpl/tuning_report.hpp"
 #include "report/json_text.hpp"
-#include "report/table.hpp"
 #include "topology/platform/platform.hpp"
 
 namespace weft::cli::verb_tune {
 namespace {
 
-using hpl_gen::Candidate;
 using hpl_gen::HplConfig;
 
 struct Options {
@@ -46,11 +36,6 @@ struct Options {
   JournalFlags journal;
   int evaluations = 64;
 };
-
-std::string row_text(const HplConfig& c) {
-  return fmt::format("N {} NB {} {} x {} {} depth {} {} {}", c.n, c.nb, c.p, c.q, hpl_gen::name_of(c.bcast),
-                     c.depth, hpl_gen::name_of(c.swap), hpl_gen::name_of(c.pmap));
-}
 
 // Of every size and width of blocks that the search may try.
 std::vector<HplConfig> sizes_of(const hpl_gen::SearchSpace& space, HplConfig config) {
@@ -110,123 +95,34 @@ Result<void> run(Options& o) {
   };
   if (result.ranking.empty()) return ended("interrupted before the first prediction");
 
-  const double gain = result.best.gflops / result.base.gflops - 1;
-  const std::string dat = hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config));
-  std::vector<std::string> warnings = pivot_warnings(options.pivots);
+  report::TuningFacts facts;
+  facts.platform = platform.name;
+  facts.model = network::model_name(o.model, platform.fabric);
+  facts.accuracy = options.accuracy;
+  facts.pivots = o.hpl.pivots;
+  facts.evaluations = o.evaluations;
+  facts.space = &space;
+  facts.result = &result;
+  facts.chosen = chosen.chosen;
+  facts.warnings = pivot_warnings(options.pivots);
   for (std::string& w : predict::hpl_warnings(platform, sizes_of(space, base), options))
-    warnings.push_back(std::move(w));
-  if (!result.untried.empty())
-    warnings.push_back(fmt::format("{} were not enough to try {}; --evaluations {} or more",
-                                   counted(result.evaluations, "prediction"), fmt::join(result.untried, ", "),
-                                   2 * o.evaluations));
-  const std::string_view model = network::model_name(o.model, platform.fabric);
-  std::string text;
-  for (const std::string& c : chosen.chosen) text += fmt::format("chosen: {}\n", c);
-  const auto inner = report::varying_parts(space.factorisation);
-  const auto told = [&](const HplConfig& c) {
-    const std::string words = report::factorisation_words(hpl_gen::factorisation_of(c), inner);
-    return row_text(c) + (words.empty() ? "" : " " + words);
-  };
-  const std::string answer = fmt::format("{}: {}, {:+.1f} % over the base ({}: {})", told(result.best.config),
-                                         show(FlopRate(result.best.gflops * 1e9)), gain * 100, told(base),
-                                         show(FlopRate(result.base.gflops * 1e9)));
-  text += answer + "\n";
-  const auto exact = std::ranges::count_if(result.ranking, &Candidate::exact);
-  const std::string what = exact == std::ssize(result.ranking) ? "of all panels"
-                           : exact > 0                         ? "of all panels or of windows of them"
-                                                               : "of windows of panels";
-  text += fmt::format("{}, {}, {} sharing; {}\n", counted(result.evaluations, "prediction"), what, model,
-                      o.out.empty() ? "the HPL.dat is below, -o FILE writes it"
-                                    : fmt::format("HPL.dat written to {}", o.out));
-  if (result.complete && result.candidates > result.ranking.size())
-    text += fmt::format("a local best: {} of {} were tried\n", result.ranking.size(),
-                        counted(result.candidates, "candidate"));
-  for (const std::string& w : warnings) text += "warning: " + w + "\n";
-  text += "\n";
-  using report::Table;
-  std::vector<Table::Column> columns({{"N"},
-                                      {"NB"},
-                                      {"P"},
-                                      {"Q"},
-                                      {"map", Table::Align::kLeft},
-                                      {"bcast", Table::Align::kLeft},
-                                      {"depth"},
-                                      {"swap", Table::Align::kLeft}});
-  for (const auto& part : inner) columns.push_back({std::string(part.name)});
-  columns.insert(columns.end(), {{"rate"}, {"+-"}, {"round"}});
-  Table table(columns);
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-  std::string csv = report::csv_line({"n", "nb", "p", "q", "pmap", "bcast", "depth", "swap", "gflops",
-                                      "error_estimate", "round", "pfact", "nbmin", "rfact", "ndiv"});
-  constexpr std::size_t kTextRows = 12;
-  for (const Candidate& c : result.ranking) {
-    const HplConfig& h = c.config;
-    const std::vector<std::string> cells = {fmt::format("{}", h.n),
-                                            fmt::format("{}", h.nb),
-                                            fmt::format("{}", h.p),
-                                            fmt::format("{}", h.q),
-                                            std::string(hpl_gen::name_of(h.pmap)),
-                                            std::string(hpl_gen::name_of(h.bcast)),
-                                            fmt::format("{}", h.depth),
-                                            std::string(hpl_gen::name_of(h.swap))};
-    auto shown = cells, plain = cells;
-    const hpl_gen::PanelFactorisation f = hpl_gen::factorisation_of(h);
-    for (const auto& part : inner) shown.push_back(part.text(f));
-    shown.insert(shown.end(),
-                 {show(FlopRate(c.gflops * 1e9)), c.error_estimate ? show_percent(*c.error_estimate) : "-",
-                  fmt::format("{}", c.round)});
-    plain.insert(plain.end(), {predict::exact_number(c.gflops),
-                               c.error_estimate ? predict::exact_number(*c.error_estimate) : "",
-                               fmt::format("{}", c.round)});
-    for (const auto& part : report::factorisation_parts()) plain.push_back(part.text(f));
-    if (table.size() < kTextRows) table.add(shown);
-    csv += report::csv_line(plain);
-    rows.push_back({{"n", h.n},
-                    {"nb", h.nb},
-                    {"p", h.p},
-                    {"q", h.q},
-                    {"pmap", hpl_gen::name_of(h.pmap)},
-                    {"bcast", hpl_gen::name_of(h.bcast)},
-                    {"depth", h.depth},
-                    {"swap", hpl_gen::name_of(h.swap)},
-                    {"gflops", c.gflops},
-                    {"error_estimate", report::optional_json(c.error_estimate)},
-                    {"round", c.round},
-                    {"pfact", hpl_gen::name_of(h.pfact)},
-                    {"nbmin", h.nbmin},
-                    {"rfact", hpl_gen::name_of(h.rfact)},
-                    {"ndiv", h.ndiv}});
-  }
-  text += table.text(text_width());
+    facts.warnings.push_back(std::move(w));
+  facts.hpl_dat = hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config));
+  facts.hpl_dat_file = o.out;
+  if (!result.complete)
+    facts.error = fmt::format("interrupted after {} of {} predictions: the best so far is not the answer",
+                              result.evaluations, o.evaluations);
+  std::string text = report::tuning_text(facts, text_width());
   if (options.accuracy > 0) text += accuracy_note(options.accuracy) + "\n";
-  if (o.out.empty()) text += "\n" + dat;
-  WEFT_TRY(o.common.outputs->write("--output", dat));
+  if (o.out.empty()) text += "\n" + facts.hpl_dat;
+  WEFT_TRY(o.common.outputs->write("--output", facts.hpl_dat));
   o.common.print(text);
-  nlohmann::ordered_json j;
-  j["schema"] = "weft.tune/1";
-  j["platform"] = platform.name;
-  j["model"] = report::sharing_json(model, options.accuracy);
-  j["base_gflops"] = result.base.gflops;
-  j["best_gflops"] = result.best.gflops;
-  j["gain"] = gain;
-  j["evaluations"] = result.evaluations;
-  j["candidates"] = result.candidates;
-  j["hpl_dat"] = o.out.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(o.out);
-  j["hpl_dat_text"] = dat;
-  j["pivots"] = o.hpl.pivots;
-  j["warnings"] = warnings;
-  j["rows"] = std::move(rows);
-  const std::string stopped =
-      result.complete
-          ? ""
-          : fmt::format("interrupted after {} of {} predictions: the best so far is not the answer",
-                        result.evaluations, o.evaluations);
-  if (!result.complete) j["error"] = stopped;
-  WEFT_TRY(o.common.write_json(report::json_text(j)));
-  WEFT_TRY(o.common.write_csv(csv));
+  const std::string document = report::json_text(report::tuning_json(facts));
+  WEFT_TRY(o.common.write_json(document));
+  WEFT_TRY(o.common.write_csv(report::tuning_csv(result)));
   if (o.report.wanted())
-    WEFT_TRY(o.report.write(report::page_of_document("tune", answer, report::json_text(j))));
-  if (!result.complete) return ended(stopped);
+    WEFT_TRY(o.report.write(report::page_of_document("tune", report::tuning_answer(facts), document)));
+  if (!result.complete) return ended(facts.error);
   return {};
 }
 
