@@ -12,14 +12,15 @@ namespace {
 constexpr std::uint64_t kWork = 320'000'000;
 
 // Random schedules: what a user gets who does not choose.
-void sample(Evaluator& evaluator, const SearchOptions& o, const Control& control, SearchResult& r) {
-  if (o.sample == 0) return;
+void sample(Evaluator& evaluator, const SearchOptions& o, std::uint64_t schedules, const Control& control,
+            SearchResult& r) {
+  if (schedules == 0) return;
   const Exchange& e = evaluator.workload().exchange;
   Rng rng(o.seed ^ 0x73616d706c65ULL);
   Order order(e.messages.size());
   TimeTally tally;
   double worst = -1;
-  for (std::uint64_t i = 0; i < o.sample && !control.stopped(); ++i) {
+  for (std::uint64_t i = 0; i < schedules && !control.stopped(); ++i) {
     std::iota(order.begin(), order.end(), 0u);
     for (std::uint32_t rank = 0; rank < e.ranks; ++rank) {
       rng.shuffle(std::span(order).subspan(e.first[rank], e.sends(rank)));
@@ -39,21 +40,11 @@ void sample(Evaluator& evaluator, const SearchOptions& o, const Control& control
   r.statistics = tally.finish();
 }
 
-// Keeps what a search costs in hand for large exchanges: a schedule has an event per message, each of which looks
-// at every rank.
-SearchOptions within_work(SearchOptions o, const Workload& w) {
-  const std::uint64_t one = std::max<std::uint64_t>(1, std::uint64_t{w.messages()} * w.ranks());
-  o.evaluations = std::min(o.evaluations, std::max<std::uint64_t>(10, kWork / one));
-  o.sample = std::min(o.sample, std::max<std::uint64_t>(5, kWork / 16 / one));
-  o.nodes = std::min(o.nodes, std::max<std::uint64_t>(1'000, 4 * kWork / one));
-  return o;
-}
-
 void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOptions& o,
-           const Control& control, SearchResult& r) {
+           const SearchLimits& limits, const Control& control, SearchResult& r) {
   AnnealOptions a;
   a.seed = o.seed;
-  a.evaluations = o.evaluations;
+  a.evaluations = limits.evaluations;
   a.target = r.link.seconds;
   const auto spaces = symmetric_spaces(evaluator.workload().exchange, symmetry);
   AnnealResult found = anneal(evaluator, o.mode, spaces, a, control);
@@ -66,7 +57,7 @@ void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOpti
     return;
   }
   if (o.mode == Mode::kBarrier) {
-    const BranchResult steps = step_load_bound(evaluator.workload(), r.best_s, o.nodes, control);
+    const BranchResult steps = step_load_bound(evaluator.workload(), r.best_s, limits.nodes, control);
     if (steps.complete) {
       r.step_load_s = steps.seconds;
       r.lower_s = std::max(r.lower_s, steps.seconds);
@@ -76,7 +67,7 @@ void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOpti
       }
     }
   }
-  BranchResult b = branch_and_bound(evaluator, o.mode, r.best_s, o.nodes, control);
+  BranchResult b = branch_and_bound(evaluator, o.mode, r.best_s, limits.nodes, control);
   r.evaluated += static_cast<double>(b.nodes);
   if (b.improved) {
     r.best = std::move(b.order);
@@ -92,6 +83,18 @@ void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOpti
 }
 
 }  // namespace
+
+SearchLimits search_limits(const SearchOptions& o, const Exchange& e) {
+  // A schedule has an event per message, each of which looks at every rank.
+  const std::uint64_t one = std::max<std::uint64_t>(1, std::uint64_t{e.messages.size()} * e.ranks);
+  const auto within = [one](std::uint64_t usual, std::uint64_t work, std::uint64_t least) {
+    return std::min(usual, std::max(least, work / one));
+  };
+  const SearchLimits usual;
+  return {.evaluations = o.evaluations.value_or(within(usual.evaluations, kWork, 10)),
+          .nodes = o.nodes.value_or(within(usual.nodes, 4 * kWork, 1'000)),
+          .sample = o.sample.value_or(within(usual.sample, kWork / 16, 5))};
+}
 
 const char* proof_name(Proof proof) {
   switch (proof) {
@@ -111,9 +114,9 @@ const char* proof_name(Proof proof) {
 
 namespace {
 
-SearchResult search_anew(const Workload& workload, const RateOracle& oracle, const SearchOptions& options,
+SearchResult search_anew(const Workload& workload, const RateOracle& oracle, const SearchOptions& o,
                          const Control& control) {
-  const SearchOptions o = within_work(options, workload);
+  const SearchLimits limits = search_limits(o, workload.exchange);
   SearchResult r;
   r.schedules = workload.exchange.schedules();
   r.link = link_bound(workload);
@@ -140,8 +143,8 @@ SearchResult search_anew(const Workload& workload, const RateOracle& oracle, con
     return r;
   }
   Evaluator evaluator(workload, oracle);
-  prove(evaluator, symmetry, o, control, r);
-  sample(evaluator, o, control, r);
+  prove(evaluator, symmetry, o, limits, control, r);
+  sample(evaluator, o, limits.sample, control, r);
   r.sets_solved = evaluator.memo().computed();
   r.interrupted = control.stopped();
   return r;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,11 +27,21 @@ struct SearchOptions {
   bool exhaustive = false;        // whatever it takes
   double exhaustive_limit = 2e7;  // schedules
   std::uint64_t seed = 0;
-  // At most; fewer for large exchanges (more than 16 ranks or so), in proportion to messages x ranks.
-  std::uint64_t evaluations = 400'000;  // of annealing
-  std::uint64_t nodes = 2'000'000;      // of each branch and bound
-  std::uint64_t sample = 2'000;         // schedules, for the distribution; 0: none
+  // At most. Not given: as search_limits() says.
+  std::optional<std::uint64_t> evaluations;  // of annealing
+  std::optional<std::uint64_t> nodes;        // of each branch and bound
+  std::optional<std::uint64_t> sample;       // schedules, for the distribution; 0: none
 };
+
+struct SearchLimits {
+  std::uint64_t evaluations = 400'000;
+  std::uint64_t nodes = 2'000'000;
+  std::uint64_t sample = 2'000;
+};
+
+// What `options` ask for. What they leave open is as above, and less for large exchanges (more than 16 ranks
+// or so), in proportion to messages x ranks, so that a search takes minutes.
+[[nodiscard]] SearchLimits search_limits(const SearchOptions& options, const Exchange& exchange);
 
 struct SearchResult {
   double schedules = 0;  // in all

@@ -2,9 +2,13 @@
 // how sure that is.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/flags/journal_flags.hpp"
 #include "cli/flags/model_flag.hpp"
@@ -14,6 +18,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/search_points.hpp"
 #include "cli/verb.hpp"
+#include "core/counted.hpp"
 #include "core/files/atomic_file.hpp"
 #include "core/files/input_file.hpp"
 #include "core/of_flag.hpp"
@@ -50,8 +55,8 @@ struct Options {
   bool periodic = false;
   bool diagonals = false;
   bool exhaustive = false;
-  std::uint64_t evaluations = schedule::SearchOptions{}.evaluations;
-  std::uint64_t nodes = schedule::SearchOptions{}.nodes;
+  std::optional<std::uint64_t> evaluations;
+  std::optional<std::uint64_t> nodes;
 };
 
 struct Pattern {
@@ -119,8 +124,10 @@ Result<Pattern> read_pattern(const Options& o) {
 // All that the result of a search depends on.
 predict::KeyMaker key_of(const Options& o, const schedule::Exchange& e,
                          const schedule::PlacementOptions& options, const predict::PointsPlan& plan) {
-  const auto& [mode, exhaustive, exhaustive_limit, seed, evaluations, nodes, sample] = options.search;
-  predict::KeyMaker key("search/4", plan.journal->version(), plan.journal->files());
+  const auto& [mode, exhaustive, exhaustive_limit, seed, given_evaluations, given_nodes, given_sample] =
+      options.search;
+  const auto [evaluations, nodes, sample] = schedule::search_limits(options.search, e);
+  predict::KeyMaker key("search/5", plan.journal->version(), plan.journal->files());
   key.add("ranks", std::uint64_t{e.ranks});
   for (const schedule::Message& m : e.messages)
     key.add("message", fmt::format("{} {} {}", m.src, m.dst, m.bytes.value()));
@@ -130,6 +137,29 @@ predict::KeyMaker key_of(const Options& o, const schedule::Exchange& e,
   key.add("limit", exhaustive_limit).add("seed", seed).add("evaluations", evaluations);
   key.add("nodes", nodes).add("sample", sample);
   return key;
+}
+
+// Which limits are less than usual, though nobody asked for that. Empty: none.
+std::string lowered_limits(const schedule::SearchOptions& o, const schedule::Exchange& e) {
+  const schedule::SearchLimits used = schedule::search_limits(o, e);
+  const schedule::SearchLimits usual;
+  std::vector<std::string> limits;
+  std::vector<std::string> flags;
+  if (!o.evaluations && used.evaluations < usual.evaluations) {
+    limits.push_back(fmt::format("annealing tried at most {}, not {}", counted(used.evaluations, "schedule"),
+                                 show_count(static_cast<double>(usual.evaluations))));
+    flags.emplace_back("--evaluations");
+  }
+  if (!o.nodes && used.nodes < usual.nodes) {
+    limits.push_back(fmt::format("branch and bound at most {}, not {}", counted(used.nodes, "node"),
+                                 show_count(static_cast<double>(usual.nodes))));
+    flags.emplace_back("--nodes");
+  }
+  if (limits.empty()) return {};
+  return fmt::format("a large exchange ({}, {}): {}, so that the search takes minutes; {} {} for more",
+                     counted(e.messages.size(), "message"), counted(e.ranks, "rank"),
+                     fmt::join(limits, ", and "), fmt::join(flags, " and "),
+                     flags.size() == 1 ? "asks" : "ask");
 }
 
 Result<void> search(Options& o) {
@@ -266,6 +296,14 @@ Result<void> search(Options& o) {
     why = ended(proven ? "interrupted after the proof: not all that was asked for was looked at"
                        : "interrupted: the best schedule so far is not the answer");
   if (why) facts.error = why->what;
+  const bool unproven = placing
+                            ? std::ranges::any_of(placement.classes,
+                                                  [](const schedule::PlacementClass& c) {
+                                                    return c.searched && c.proof == schedule::Proof::kNone;
+                                                  })
+                            : !proven;
+  if (std::string lowered = lowered_limits(options.search, e); unproven && !all && !why && !lowered.empty())
+    facts.warnings.push_back(std::move(lowered));
   facts.wall_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   std::string text = report::search_text(facts);
@@ -321,10 +359,11 @@ Action setup(CLI::App& app) {
       ->type_name("given|search");
   app.add_flag("--exhaustive", o->exhaustive,
                "all schedules whatever it takes; with --place search, every class");
-  app.add_option("--evaluations", o->evaluations, "schedules that annealing may try [400000]")
+  app.add_option("--evaluations", o->evaluations,
+                 "schedules that annealing may try [400000; fewer for large exchanges]")
       ->transform(count(1))
       ->type_name("N");
-  app.add_option("--nodes", o->nodes, "nodes of each branch and bound [2000000]")
+  app.add_option("--nodes", o->nodes, "nodes of each branch and bound [2000000; fewer for large exchanges]")
       ->transform(count(1))
       ->type_name("N");
   add_output(app, o->common, "--svg", o->svg,

@@ -99,6 +99,24 @@ TEST(SearchVerb, ItsHostFileIsReadToTheEnd) {
             json{"hosts: 2 lines beyond the 4 ranks are not used"});
 }
 
+TEST(SearchVerb, GivenLimitsHoldForLargeExchangesAndLoweredOnesAreTold) {
+  const Workspace w;
+  const std::string exchange = "search halo --grid 8x8 --on torus:dims=8x8 --json s.json ";
+  const std::string lowered =
+      "a large exchange (224 messages, 64 ranks): branch and bound at most 89,285 nodes, not 2,000,000, "
+      "so that the search takes minutes; --nodes asks for more";
+  const Outcome o = w.weft(exchange + "--evaluations 100");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("\nwarning: " + lowered + "\n"));
+  json j = json::parse(w.read("s.json"));
+  EXPECT_EQ(j["schedules_evaluated"], 100 + 89285);
+  EXPECT_EQ(j["warnings"], json{lowered});
+  ASSERT_EQ(w.weft(exchange + "--evaluations 100 --nodes 90000").exit_code, 0);
+  j = json::parse(w.read("s.json"));
+  EXPECT_EQ(j["schedules_evaluated"], 100 + 90000);
+  EXPECT_EQ(j["warnings"], json::array());
+}
+
 TEST(SearchVerb, AnInterruptedSearchSaysSoInItsJson) {
   const Workspace w;
   const Outcome o =

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <numeric>
 
@@ -164,6 +166,23 @@ TEST(Search, StepLoadBoundIsTheLeastSumOfLoadsOverAllSchedules) {
     ASSERT_TRUE(bound.complete);
     EXPECT_NEAR(bound.seconds, least, 1e-12) << "WEFT_SEED=" << seed + round;
   }
+}
+
+TEST(Search, OnlyLimitsThatNobodyGaveAreLessForLargeExchanges) {
+  const auto of = [](const Exchange& e, const SearchOptions& o) {
+    const SearchLimits l = search_limits(o, e);
+    return std::array{l.evaluations, l.nodes, l.sample};
+  };
+  EXPECT_EQ(of(unit_grid(4, 2), {}), (std::array<std::uint64_t, 3>{400'000, 2'000'000, 2'000}));
+  // 224 messages of 64 ranks.
+  EXPECT_EQ(of(unit_grid(8, 8), {}), (std::array<std::uint64_t, 3>{22'321, 89'285, 1'395}));
+  EXPECT_EQ(of(unit_grid(64, 64), {}), (std::array<std::uint64_t, 3>{10, 1'000, 5}));
+  SearchOptions o;
+  o.evaluations = 30'000;
+  o.nodes = 90'000;
+  o.sample = 2'000;
+  for (const Exchange& e : {unit_grid(4, 2), unit_grid(8, 8), unit_grid(64, 64)})
+    EXPECT_EQ(of(e, o), (std::array<std::uint64_t, 3>{30'000, 90'000, 2'000}));
 }
 
 TEST(Search, AStopReturnsTheBestSoFarAndItsBound) {
