@@ -40,6 +40,13 @@ void sample(Evaluator& evaluator, const SearchOptions& o, std::uint64_t schedule
   r.statistics = tally.finish();
 }
 
+// A best schedule that meets a bound is proven by it.
+bool meets_bound(SearchResult& r) {
+  if (r.best.empty() || sooner(r.lower_s, r.best_s)) return false;
+  r.proof = sooner(r.link.seconds, r.best_s) ? Proof::kStepLoadBound : Proof::kLinkBound;
+  return true;
+}
+
 void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOptions& o,
            const SearchLimits& limits, const Control& control, SearchResult& r) {
   AnnealOptions a;
@@ -52,19 +59,13 @@ void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOpti
   r.best = std::move(found.order);
   r.best_s = found.seconds;
   r.stage = found.restarts > 0 ? "annealing" : "symmetric schedules";
-  if (!sooner(r.lower_s, r.best_s)) {
-    r.proof = Proof::kLinkBound;
-    return;
-  }
+  if (meets_bound(r)) return;
   if (o.mode == Mode::kBarrier) {
     const BranchResult steps = step_load_bound(evaluator.workload(), r.best_s, limits.nodes, control);
     if (steps.complete) {
       r.step_load_s = steps.seconds;
       r.lower_s = std::max(r.lower_s, steps.seconds);
-      if (!sooner(r.lower_s, r.best_s)) {
-        r.proof = Proof::kStepLoadBound;
-        return;
-      }
+      if (meets_bound(r)) return;
     }
   }
   BranchResult b = branch_and_bound(evaluator, o.mode, r.best_s, limits.nodes, control);
@@ -77,8 +78,6 @@ void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOpti
   if (b.complete) {
     r.proof = Proof::kBranchAndBound;
     r.lower_s = r.best_s;
-  } else if (!sooner(r.lower_s, r.best_s)) {
-    r.proof = r.step_load_s > 0 ? Proof::kStepLoadBound : Proof::kLinkBound;
   }
 }
 
@@ -137,14 +136,15 @@ SearchResult search_anew(const Workload& workload, const RateOracle& oracle, con
     if (all.complete) {
       r.proof = Proof::kExhaustion;
       r.lower_s = r.best_s;
-    } else if (!r.best.empty() && !sooner(r.lower_s, r.best_s)) {
-      r.proof = Proof::kLinkBound;
+    } else {
+      (void)meets_bound(r);
     }
     return r;
   }
   Evaluator evaluator(workload, oracle);
   prove(evaluator, symmetry, o, limits, control, r);
   sample(evaluator, o, limits.sample, control, r);
+  if (r.proof == Proof::kNone) (void)meets_bound(r);
   r.sets_solved = evaluator.memo().computed();
   r.interrupted = control.stopped();
   return r;

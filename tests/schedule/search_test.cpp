@@ -168,6 +168,23 @@ TEST(Search, StepLoadBoundIsTheLeastSumOfLoadsOverAllSchedules) {
   }
 }
 
+TEST(Search, WhatMeetsABoundIsProven) {
+  const StormWorkload s(unit_grid(2, 2), 1, kTau);
+  int random = 0;
+  for (const Mode mode : {Mode::kBarrier, Mode::kAsync})
+    for (std::uint64_t evaluations = 1; evaluations < 20; ++evaluations) {
+      SearchOptions o;
+      o.mode = mode;
+      o.exhaustive_limit = 0;
+      o.evaluations = evaluations;
+      o.nodes = 1;
+      const auto r = search_schedule(s.workload, *s.oracle, o, {});
+      EXPECT_EQ(r.proof == Proof::kNone, sooner(r.lower_s, r.best_s)) << evaluations << ' ' << r.stage;
+      random += r.stage == "random schedules" ? 1 : 0;
+    }
+  EXPECT_GT(random, 0);
+}
+
 TEST(Search, OnlyLimitsThatNobodyGaveAreLessForLargeExchanges) {
   const auto of = [](const Exchange& e, const SearchOptions& o) {
     const SearchLimits l = search_limits(o, e);
