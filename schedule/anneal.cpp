@@ -62,10 +62,11 @@ class Annealer {
     return best_.evaluations >= options_.evaluations || !sooner(options_.target, best_.seconds) || stopped_;
   }
 
-  void note(double seconds) {
+  void note(double seconds, bool annealed) {
     if (seconds >= best_.seconds) return;
     best_.seconds = seconds;
     best_.order = order_;
+    best_.annealed = annealed;
   }
 
   void look_up() {
@@ -90,7 +91,7 @@ class Annealer {
     std::iota(order_.begin(), order_.end(), 0u);
     for (const auto& o : space.orbits) sorted(o);
     while (!over()) {
-      note(evaluate(best_.seconds));
+      note(evaluate(best_.seconds), false);
       std::size_t at = 0;
       for (; at < space.orbits.size(); ++at) {
         const auto& o = space.orbits[at];
@@ -110,7 +111,7 @@ class Annealer {
       space.spread(e_, o, order_);
     }
     double cost = evaluate(std::numeric_limits<double>::infinity());
-    note(cost);
+    note(cost, true);
     const std::uint64_t moves =
         std::min(kPerRestart, options_.evaluations - std::min(options_.evaluations, best_.evaluations));
     for (std::uint64_t k = 0; k < moves && !over(); ++k) {
@@ -131,7 +132,7 @@ class Annealer {
       const double seconds = evaluate(limit);
       if (seconds <= limit) {
         cost = seconds;
-        note(cost);
+        note(cost, true);
       } else {
         swap();
       }

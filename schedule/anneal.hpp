@@ -25,6 +25,7 @@ struct AnnealResult {
   double seconds = 0;
   std::uint64_t evaluations = 0;
   std::uint32_t restarts = 0;
+  bool annealed = false;  // the order comes from annealing, not from all of a small space
 };
 
 // `spaces`: as symmetric_spaces() gives them.

@@ -58,7 +58,7 @@ void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOpti
   r.evaluated += static_cast<double>(found.evaluations);
   r.best = std::move(found.order);
   r.best_s = found.seconds;
-  r.stage = found.restarts > 0 ? "annealing" : "symmetric schedules";
+  r.stage = found.annealed ? "annealing" : "symmetric schedules";
   if (meets_bound(r)) return;
   if (o.mode == Mode::kBarrier) {
     const BranchResult steps = step_load_bound(evaluator.workload(), r.best_s, limits.nodes, control);

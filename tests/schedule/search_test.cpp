@@ -168,6 +168,23 @@ TEST(Search, StepLoadBoundIsTheLeastSumOfLoadsOverAllSchedules) {
   }
 }
 
+TEST(Search, AnnealingIsNotSaidToHaveFoundWhatAllOfASmallSpaceHas) {
+  const std::uint64_t seed = congestion::problems::base_seed(31);
+  int above_the_bound = 0;
+  for (std::uint64_t round = 0; round < 25; ++round) {
+    Rng rng(seed + round);
+    const StormWorkload s(random_pattern(rng), 1, kTau);
+    const double schedules = s.workload.exchange.schedules();
+    if (schedules < 2 || schedules > 5000) continue;
+    SearchOptions o;
+    o.exhaustive_limit = 0;
+    const auto r = search_schedule(s.workload, *s.oracle, o, {});
+    EXPECT_EQ(r.stage, "symmetric schedules") << "WEFT_SEED=" << seed + round;
+    above_the_bound += sooner(r.link.seconds, r.best_s) ? 1 : 0;
+  }
+  EXPECT_GT(above_the_bound, 0) << "else annealing has nothing to look for";
+}
+
 TEST(Search, WhatMeetsABoundIsProven) {
   const StormWorkload s(unit_grid(2, 2), 1, kTau);
   int random = 0;
