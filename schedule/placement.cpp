@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -316,15 +317,15 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     if (failed) return *failed;
   }
 
-  bool looked = false;  // at a class, whatever came of it
-  bool all_proven = true;
+  bool looked = false;                                      // at a class, whatever came of it
+  double open_s = std::numeric_limits<double>::infinity();  // the classes without a proof are no sooner
   for (std::size_t i = 0; i < r.classes.size(); ++i) {
     PlacementClass& c = r.classes[i];
     const bool found = !r.search.best.empty();
     if (found && cannot_be_better(i, r.search.best_s)) continue;
     if (!done[i] && (control.kept != nullptr || (looked && control.stopped()))) {
       r.interrupted = true;
-      all_proven = false;
+      open_s = std::min(open_s, c.link_s);
       continue;
     }
     if (!done[i]) {
@@ -332,7 +333,7 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     }
     looked = true;
     SearchResult s = std::move(*done[i]);
-    all_proven = all_proven && s.proof != Proof::kNone;
+    if (s.proof == Proof::kNone) open_s = std::min(open_s, s.lower_s);
     r.interrupted = r.interrupted || s.interrupted;
     if (s.best.empty()) continue;  // stopped before its first schedule
     c.searched = true;
@@ -352,7 +353,8 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
   r.interrupted = r.interrupted || control.stopped();
   // No class that was not looked at, nor any placement, is sooner than what the ports need.
   const bool meets_ports = r.port_s > 0 && !sooner(r.port_s, r.search.best_s);
-  r.proven = !r.search.best.empty() && ((r.enumerated && all_proven) || meets_ports);
+  const bool meets_open = r.enumerated && !sooner(open_s, r.search.best_s);
+  r.proven = !r.search.best.empty() && (meets_open || meets_ports);
   return r;
 }
 

@@ -383,6 +383,26 @@ TEST(Placement, WhatPortsNeedIsToldForEachDirection) {
   }
 }
 
+// Two of the last three GPUs exchange messages at the 6.615 GB/s of their links, which is their link bound. So is
+// that of a pair with the first GPU, of which both directions carry 12 GB/s together: nothing proves what it takes.
+TEST(Placement, AClassWithoutAProofIsNoSoonerThanItsBound) {
+  const auto p = load("pcie:tree=rc(gpu 3*gpu@3x8),bw=10GB/s,both_bw=12GB/s");
+  PlacementOptions o;
+  o.model = "max-min";
+  o.search.mode = Mode::kBarrier;
+  o.search.exhaustive_limit = 0;
+  o.search.nodes = 1;
+  const Exchange e = make_exchange(2, {{0, 1, Bytes(1'000'000)}, {1, 0, Bytes(1'000'000)}});
+  const auto r = search_placement(e, p.fabric, p.fabric.rank_hosts(), o, {});
+  ASSERT_TRUE(r) << r.error().message();
+  ASSERT_EQ(r->classes.size(), 2u);
+  EXPECT_EQ(r->classes[0].proof, Proof::kNone);
+  EXPECT_EQ(r->classes[1].proof, Proof::kLinkBound);
+  EXPECT_NEAR(r->classes[0].best_s, 1.0 / 6000, 1e-12);
+  EXPECT_EQ(r->best, 1u);
+  EXPECT_TRUE(r->proven);
+}
+
 // On a torus every host has four links each way: no bound, no proof by it.
 TEST(Placement, HostsWithSeveralLinksHaveNoPortBound) {
   const auto p = load("torus:dims=4x4,host_links=off,bw=1GB/s,lat=0");
