@@ -3,8 +3,9 @@
 // Invariants:
 //  1. Simulated time is an integer count of picoseconds in 64 bits: +-106 days. SimTime is a point, Duration a
 //     length; point + point does not compile.
-//  2. A rate is never turned into a duration except by `transfer_time` and `work_time`, so that there is one
-//     rounding rule: to the nearest picosecond, ties to even (docs/model.md, "Time and rounding").
+//  2. Seconds become ticks in two places only, both to the nearest tick, ties to even: `from_seconds` for what is read
+//     and reported, in picoseconds, and `network::Elapsed::of_seconds` for what is simulated, in ticks that are 2^32
+//     times finer (network/clock.hpp; docs/model.md, "Time and rounding").
 //  3. b = bit, B = byte, k = 10^3, Ki = 2^10 in text; inside everything is bytes, bytes/s, flop, flop/s.
 #pragma once
 
@@ -49,7 +50,6 @@ struct SimClock {
 using SimTime = SimClock::time_point;
 
 inline constexpr SimTime kTimeZero{};
-inline constexpr SimTime kTimeNever = SimTime::max();
 
 namespace detail {
 // One number with a dimension. Arithmetic that keeps the dimension is allowed, everything else is not.
@@ -99,22 +99,5 @@ inline constexpr double kTicksPerSecond = 1e12;
   return static_cast<double>(d.count()) / kTicksPerSecond;
 }
 [[nodiscard]] constexpr double to_seconds(SimTime t) { return to_seconds(t.time_since_epoch()); }
-
-// Time that `bytes` take at `rate`. Precondition: rate > 0. O(1).
-[[nodiscard]] inline Duration transfer_time(Bytes bytes, Bandwidth rate) {
-  return from_seconds(static_cast<double>(bytes.value()) / rate.value());
-}
-// Time that `work` takes at `rate`. Precondition: rate > 0. O(1).
-[[nodiscard]] inline Duration work_time(Flops work, FlopRate rate) {
-  return from_seconds(work.value() / rate.value());
-}
-
-// a + b that stops at the ends of the range instead of wrapping.
-[[nodiscard]] constexpr SimTime saturating_add(SimTime t, Duration d) {
-  std::int64_t r = 0;
-  if (__builtin_add_overflow(t.time_since_epoch().count(), d.count(), &r))
-    return d.count() > 0 ? SimTime::max() : SimTime::min();
-  return SimTime(Duration(r));
-}
 
 }  // namespace weft

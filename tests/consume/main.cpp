@@ -11,7 +11,7 @@ int main() {
   const auto bytes = weft::parse_bytes("1MiB", "main");
   const auto rate = weft::parse_bandwidth("100Gbps", "main");
   if (!bytes || !rate) return 1;
-  const weft::Duration d = weft::transfer_time(*bytes, *rate);
+  const weft::Duration d = weft::from_seconds(static_cast<double>(bytes->value()) / rate->value());
   std::printf("%lld ps\n", static_cast<long long>(d.count()));
 #ifdef CONSUME_REPLAY
   const auto model = weft::congestion::make_sharing_model("no-such-model", {});
