@@ -48,7 +48,6 @@ struct ProcessGrid {
   [[nodiscard]] CommId col_comm(int col) const {
     return CommId(first_comm + 1 + static_cast<std::uint32_t>(p + col));
   }
-  [[nodiscard]] std::uint32_t comm_count() const { return static_cast<std::uint32_t>(1 + p + q); }
 };
 
 // The grid of a run, as its program lays it on ranks: the one place for it.

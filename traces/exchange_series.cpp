@@ -39,16 +39,4 @@ std::int64_t series_exchanges(std::span<const std::int64_t> list) {
   return exchanges;
 }
 
-double series_flops(std::span<const std::int64_t> list) {
-  double flops = 0;
-  SeriesCursor cursor(list);
-  for (SeriesSegment s; cursor.next(s);)
-    for (std::size_t i = 0; i < s.size(); ++i) {
-      const SeriesKernel k = s.kernel(i);
-      for (std::int64_t step = 0; step < s.steps; ++step)
-        if (const KernelShape shape = k.at(step); !is_empty(shape)) flops += kernel_flops(shape);
-    }
-  return flops;
-}
-
 }  // namespace weft::traces

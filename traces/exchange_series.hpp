@@ -69,7 +69,5 @@ class SeriesCursor {
 [[nodiscard]] const char* series_fault(std::span<const std::int64_t> list);
 // REQUIRES of the rest: a list that series_fault() accepts. O(segments).
 [[nodiscard]] std::int64_t series_exchanges(std::span<const std::int64_t> list);
-// Flops of all kernels of all steps. O(steps x kernels).
-[[nodiscard]] double series_flops(std::span<const std::int64_t> list);
 
 }  // namespace weft::traces

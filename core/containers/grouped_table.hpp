@@ -71,13 +71,6 @@ class GroupedTable {
     const Block& b = blocks_[group];
     __builtin_prefetch(b.rows + place(key, b), 1);
   }
-  // Rows that a look-up of one that is there goes past.
-  [[nodiscard]] std::size_t rows_before(std::uint32_t group, std::uint64_t key) const {
-    const Block& b = blocks_[group];
-    std::size_t before = 0;
-    for (std::size_t i = place(key, b); b.rows[i].key != key; i = next(i, b)) ++before;
-    return before;
-  }
   // Of all blocks, used or not.
   [[nodiscard]] std::size_t bytes() const { return rows_ * sizeof(Row); }
 

@@ -44,22 +44,9 @@ class StoredPivots final : public PivotSource {
   std::string what_;
 };
 
-// x -> mul * x + add, modulo 2^64.
-struct Affine {
-  std::uint64_t mul = 1, add = 0;
-  [[nodiscard]] std::uint64_t operator()(std::uint64_t x) const { return mul * x + add; }
-};
-// HPL's generator: multiplier 1481765933 * 2^32 + 1284865837, increment 1.
-constexpr Affine kStep{(1481765933ULL << 32) + 1284865837ULL, 1};
-
-// kStep applied `times` times.
-Affine power(std::uint64_t times) {
-  Affine r, base = kStep;
-  for (; times > 0; times >>= 1) {
-    if ((times & 1) != 0) r = {base.mul * r.mul, base.mul * r.add + base.add};
-    base = {base.mul * base.mul, base.mul * base.add + base.add};
-  }
-  return r;
+// HPL's generator, modulo 2^64.
+constexpr std::uint64_t next_state(std::uint64_t state) {
+  return ((1481765933ULL << 32) + 1284865837ULL) * state + 1;
 }
 
 // 0.5 minus the state as a fraction of 2^64, rounded where HPL rounds: once when the two halves are joined.
@@ -70,7 +57,7 @@ double value_of(std::uint64_t state) {
 }
 
 // The state before element 0. A seed is an int of the program and fills the low half.
-std::uint64_t start_of(std::int64_t seed) { return kStep(static_cast<std::uint32_t>(seed)); }
+std::uint64_t start_of(std::int64_t seed) { return next_state(static_cast<std::uint32_t>(seed)); }
 
 // Stack for LAPACK: OpenBLAS keeps half a megabyte of its threads' shares there, and the shell's limit may be less.
 constexpr std::size_t kLapackStack = std::size_t{64} << 20;
@@ -106,10 +93,6 @@ std::unique_ptr<PivotSource> random_pivots(std::uint64_t seed) {
   return std::make_unique<RandomPivots>(seed);
 }
 
-double hpl_matrix_element(std::int64_t matrix_seed, std::uint64_t index) {
-  return value_of(power(index)(start_of(matrix_seed)));
-}
-
 Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t matrix_seed) {
   const std::string what = fmt::format("pivots of HPL's matrix, N = {}, seed {}", n, matrix_seed);
   if (n > kMaxExactOrder)
@@ -125,7 +108,7 @@ Result<std::unique_ptr<PivotSource>> exact_pivots(std::int64_t n, std::int64_t m
       std::uint64_t state = start_of(matrix_seed);
       for (double& x : a) {
         x = value_of(state);
-        state = kStep(state);
+        state = next_state(state);
       }
       Factorisation f{lapack, static_cast<int>(n), a.data(), rows.data(), 0};
       if (!factor_on_own_stack(f)) throw std::bad_alloc();

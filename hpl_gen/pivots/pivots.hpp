@@ -53,7 +53,4 @@ class ExactPivots {
   std::map<std::int64_t, std::shared_ptr<const PivotSource>> by_order_;
 };
 
-// Element number `index` (0, 1, ...) of HPL's random sequence for a seed, in [-0.5, 0.5]. O(log index).
-[[nodiscard]] double hpl_matrix_element(std::int64_t matrix_seed, std::uint64_t index);
-
 }  // namespace weft::hpl_gen

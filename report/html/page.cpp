@@ -53,6 +53,7 @@ std::string run_text(const PageRun& run) {
   return text_of(j);
 }
 
+// JSON as it may stand in a <script> element: no '<', no '>'.
 void add_script_safe(std::string& out, std::string_view json) {
   out.reserve(out.size() + json.size() + json.size() / 64);
   for (const char c : json) {
@@ -148,12 +149,6 @@ std::string page_json(const Page& page) {
     j["document"] = std::move(document);
   }
   return out += std::string_view(text_of(j)).substr(1);
-}
-
-std::string script_safe(std::string_view json) {
-  std::string out;
-  add_script_safe(out, json);
-  return out;
 }
 
 std::string page_html(const Page& page) {

@@ -63,7 +63,4 @@ void make_text(PageRun& run);
 // A width at which sentences are not wrapped.
 inline constexpr std::size_t kUnwrapped = 1u << 20;
 
-// JSON as it may stand in a <script> element: no '<', no '>'.
-[[nodiscard]] std::string script_safe(std::string_view json);
-
 }  // namespace weft::report

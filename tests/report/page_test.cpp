@@ -74,7 +74,6 @@ TEST(Page, NamesCannotEndTheDataBlock) {
   page.command = hostile;
   const std::string json = page_json(page), html = page_html(page);
   const std::string data = data_of(html);
-  EXPECT_EQ(data, script_safe(json));
   EXPECT_EQ(data.find_first_of("<>"), std::string::npos);
   EXPECT_EQ(ordered_json::parse(data).dump(), ordered_json::parse(json).dump());
   std::string shown = hostile;  // a byte that is no UTF-8 is replaced
