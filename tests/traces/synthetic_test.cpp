@@ -272,6 +272,7 @@ TEST(Synthetic, MistakesAreAnsweredWithTheOptionAndWhatIsLegal) {
   EXPECT_THAT(error_of("permutation", {{"ranks", "6"}, {"pattern", "reverse"}}), HasSubstr("power of two"));
   EXPECT_THAT(error_of("permutation", {{"ranks", "6"}, {"pattern", "transpose"}}), HasSubstr("square"));
   EXPECT_THAT(error_of("random", {{"ranks", "1000"}, {"messages", "1000000"}}), HasSubstr("--messages"));
+  EXPECT_THAT(error_of("random", {{"ranks", "2000000"}}), HasSubstr("--messages")) << "of the default, too";
   EXPECT_THAT(error_of("sweep", {{"grid", "64x4"}}), HasSubstr("more ranks than the mesh has cells"));
   EXPECT_THAT(error_of("collective", {{"ranks", "4"}, {"op", "gossip"}}), HasSubstr("allreduce, barrier"));
 }

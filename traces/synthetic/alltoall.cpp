@@ -62,10 +62,9 @@ std::span<const PatternKey> keys() { return kKeys; }
 Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   constexpr std::string_view kHow[] = {"collective", "pairwise", "spread"};
   WEFT_ASSIGN(const std::string how, args.choice("how", kHow));
-  WEFT_ASSIGN(
-      const std::int64_t ranks,
-      args.integer("ranks", 1, how == "collective" ? kMaxPatternRanks : kMaxWrittenOut, std::nullopt));
-  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
+  WEFT_ASSIGN(const std::int64_t ranks,
+              args.integer("ranks", 1, how == "collective" ? kMaxPatternRanks : kMaxWrittenOut));
+  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes"));
   WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   return std::unique_ptr<Pattern>(std::make_unique<Alltoall>(static_cast<std::uint32_t>(ranks), bytes,

@@ -64,12 +64,12 @@ constexpr PatternKey kKeys[] = {
 std::span<const PatternKey> keys() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
-  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 1, kMaxPatternRanks, std::nullopt));
+  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 1, kMaxPatternRanks));
   std::vector<std::string_view> names;
   for (const Kind& k : kKinds) names.push_back(k.name);
   WEFT_ASSIGN(const std::string op, args.choice("op", names));
-  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
-  WEFT_ASSIGN(const std::int64_t root, args.integer("root", 0, ranks - 1, 0));
+  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes"));
+  WEFT_ASSIGN(const std::int64_t root, args.integer("root", 0, ranks - 1));
   WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   Kind kind = kKinds[0];

@@ -140,14 +140,14 @@ constexpr std::uint64_t kMaxSide = 4096;  // rows, columns: an Alltoallv lists t
 std::span<const PatternKey> keys() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
-  WEFT_ASSIGN(const auto grid, args.extents("grid", 2, 2, kMaxSide, {10, 10}));
-  WEFT_ASSIGN(auto cells, args.extents("cells", 3, 3, 1u << 17, {200, 200, 200}));
-  WEFT_ASSIGN(const std::int64_t element, args.integer("element-bytes", 1, 1024, 16));
-  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args, 1));
+  WEFT_ASSIGN(const auto grid, args.extents("grid", 2, 2, kMaxSide));
+  WEFT_ASSIGN(auto cells, args.extents("cells", 3, 3, 1u << 17));
+  WEFT_ASSIGN(const std::int64_t element, args.integer("element-bytes", 1, 1024));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   constexpr std::string_view kComms[] = {"create", "split"};
   WEFT_ASSIGN(const std::string comms, args.choice("comms", kComms));
-  WEFT_ASSIGN(const bool barriers, args.on_off("barriers", true));
-  WEFT_ASSIGN(const bool computes, args.on_off("flops", true));
+  WEFT_ASSIGN(const bool barriers, args.on_off("barriers"));
+  WEFT_ASSIGN(const bool computes, args.on_off("flops"));
   if (grid[0] * grid[1] > kMaxPatternRanks)
     return usage_error("--grid has too many ranks", std::to_string(grid[0] * grid[1]),
                        fmt::format("at most {}", kMaxPatternRanks));

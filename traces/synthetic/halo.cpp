@@ -92,9 +92,9 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(RankGrid grid, read_rank_grid(args));
   constexpr std::string_view kNeighbors[] = {"faces", "edges", "corners"};
   WEFT_ASSIGN(const std::string neighbors, args.choice("neighbors", kNeighbors));
-  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
-  WEFT_ASSIGN(const std::int64_t width, args.integer("width", 1, 1 << 20, 1));
-  WEFT_ASSIGN(const std::int64_t cell_bytes, args.integer("cell-bytes", 1, 1 << 20, 8));
+  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes"));
+  WEFT_ASSIGN(const std::int64_t width, args.integer("width", 1, 1 << 20));
+  WEFT_ASSIGN(const std::int64_t cell_bytes, args.integer("cell-bytes", 1, 1 << 20));
   WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   const std::size_t dimensions = grid.dimensions();
@@ -106,7 +106,7 @@ Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
       return usage_error(fmt::format("--{} is of a box of cells", of_box), "no --cells", "--cells 64x64x64");
   if (args.has("cells")) {
     if (args.has("bytes")) return usage_error("--bytes and --cells both give the size of the messages");
-    WEFT_ASSIGN(const auto cells, args.extents("cells", dimensions, dimensions, 1u << 20, {}));
+    WEFT_ASSIGN(const auto cells, args.extents("cells", dimensions, dimensions, 1u << 20));
     for (auto& dir : dirs) {
       double volume = static_cast<double>(cell_bytes);
       for (std::size_t d = 0; d < dimensions; ++d)

@@ -65,13 +65,13 @@ constexpr PatternKey kKeys[] = {
 std::span<const PatternKey> keys() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
-  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks, std::nullopt));
+  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks));
   constexpr std::string_view kSides[] = {"both", "one"};
   WEFT_ASSIGN(const std::string sides, args.choice("sides", kSides));
-  WEFT_ASSIGN(const std::int64_t reach, args.integer("reach", 1, std::min<std::int64_t>(ranks - 1, 64), 1));
-  WEFT_ASSIGN(const std::int64_t messages, args.integer("messages", 1, kMaxPatternIterations, 100));
-  WEFT_ASSIGN(const std::int64_t window, args.integer("window", 1, 1000, 1));
-  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 1024));
+  WEFT_ASSIGN(const std::int64_t reach, args.integer("reach", 1, std::min<std::int64_t>(ranks - 1, 64)));
+  WEFT_ASSIGN(const std::int64_t messages, args.integer("messages", 1, kMaxPatternIterations));
+  WEFT_ASSIGN(const std::int64_t window, args.integer("window", 1, 1000));
+  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes"));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   return std::unique_ptr<Pattern>(std::make_unique<Neighbor>(
       static_cast<std::uint32_t>(ranks), static_cast<std::uint64_t>(reach), sides == "both",

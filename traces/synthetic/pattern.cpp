@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "core/check.hpp"
 #include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
 #include "traces/op_rules.hpp"
@@ -18,8 +19,6 @@ std::string option(std::string_view key) { return "--" + std::string(key); }
 
 constexpr double kMaxSteps = 4e9;  // of all ranks
 
-Error missing(std::string_view key) { return usage_error(option(key) + " is required"); }
-
 }  // namespace
 
 const std::string* PatternArgs::find(std::string_view key) const {
@@ -29,7 +28,7 @@ const std::string* PatternArgs::find(std::string_view key) const {
   return found;
 }
 
-Result<void> PatternArgs::check_known(std::string_view kind, std::span<const PatternKey> keys) const {
+Result<void> PatternArgs::take_keys(std::string_view kind, std::span<const PatternKey> keys) {
   for (const auto& entry : values_) {
     const std::string& key = entry.first;  // a binding is not captured by clang 14
     if (std::any_of(keys.begin(), keys.end(), [&](const PatternKey& k) { return k.name == key; })) continue;
@@ -37,29 +36,29 @@ Result<void> PatternArgs::check_known(std::string_view kind, std::span<const Pat
     for (const PatternKey& k : keys) known += fmt::format("{}--{}", known.empty() ? "" : ", ", k.name);
     return usage_error(fmt::format("unknown option of {}", kind), option(key), known);
   }
+  keys_ = keys;
   return {};
 }
 
-Result<std::int64_t> PatternArgs::integer(std::string_view key, std::int64_t lo, std::int64_t hi,
-                                          std::optional<std::int64_t> fallback) const {
-  const std::string* text = find(key);
-  if (text == nullptr) {
-    if (fallback) return *fallback;
-    return missing(key);
-  }
-  return of_flag(parse_integer(*text, lo, hi, option(key)));
+Result<std::string_view> PatternArgs::text(std::string_view key) const {
+  const auto listed =
+      std::find_if(keys_.begin(), keys_.end(), [&](const PatternKey& k) { return k.name == key; });
+  WEFT_CHECK(listed != keys_.end(), "a pattern reads a key that it does not list");
+  if (const std::string* given = find(key)) return std::string_view(*given);
+  if (listed->fallback == "required") return usage_error(option(key) + " is required");
+  return listed->fallback;
+}
+
+Result<std::int64_t> PatternArgs::integer(std::string_view key, std::int64_t lo, std::int64_t hi) const {
+  WEFT_ASSIGN(const std::string_view given, text(key));
+  return of_flag(parse_integer(given, lo, hi, option(key)));
 }
 
 Result<std::vector<std::uint64_t>> PatternArgs::extents(std::string_view key, std::size_t least,
-                                                        std::size_t most, std::uint64_t hi,
-                                                        const std::vector<std::uint64_t>& fallback) const {
-  const std::string* text = find(key);
-  if (text == nullptr) {
-    if (!fallback.empty()) return fallback;
-    return missing(key);
-  }
+                                                        std::size_t most, std::uint64_t hi) const {
+  WEFT_ASSIGN(const std::string_view given, text(key));
   std::vector<std::uint64_t> out;
-  std::string_view rest = *text;
+  std::string_view rest = given;
   while (true) {
     const std::size_t end = std::min(rest.find('x'), rest.size());
     WEFT_ASSIGN(const std::int64_t v,
@@ -69,49 +68,45 @@ Result<std::vector<std::uint64_t>> PatternArgs::extents(std::string_view key, st
     rest.remove_prefix(end + 1);
   }
   if (out.size() < least || out.size() > most)
-    return usage_error(fmt::format("{} has {} extents", option(key), out.size()), *text,
+    return usage_error(fmt::format("{} has {} extents", option(key), out.size()), std::string(given),
                        least == most ? fmt::format("{}, joined by x", least)
                                      : fmt::format("{} to {}, joined by x", least, most));
   return out;
 }
 
-Result<std::int64_t> PatternArgs::bytes(std::string_view key, std::int64_t fallback) const {
-  const std::string* text = find(key);
-  if (text == nullptr) return fallback;
-  WEFT_ASSIGN(const Bytes b, of_flag(parse_bytes(*text, option(key))));
-  if (b.value() > kMaxPatternBytes) return usage_error(option(key) + " is too large", *text, "at most 1TiB");
+Result<std::int64_t> PatternArgs::bytes(std::string_view key) const {
+  WEFT_ASSIGN(const std::string_view given, text(key));
+  WEFT_ASSIGN(const Bytes b, of_flag(parse_bytes(given, option(key))));
+  if (b.value() > kMaxPatternBytes)
+    return usage_error(option(key) + " is too large", std::string(given), "at most 1TiB");
   return b.value();
 }
 
 Result<Duration> PatternArgs::duration(std::string_view key) const {
-  const std::string* text = find(key);
-  if (text == nullptr) return Duration(0);
-  return of_flag(parse_duration(*text, option(key)));
+  WEFT_ASSIGN(const std::string_view given, text(key));
+  return of_flag(parse_duration(given, option(key)));
 }
 
-Result<double> PatternArgs::number(std::string_view key, double fallback) const {
-  const std::string* text = find(key);
-  if (text == nullptr) return fallback;
-  WEFT_ASSIGN(const double v, of_flag(parse_ratio(*text, option(key))));
-  if (v < 0) return usage_error(option(key) + " is negative", *text, "0 or more");
+Result<double> PatternArgs::number(std::string_view key) const {
+  WEFT_ASSIGN(const std::string_view given, text(key));
+  WEFT_ASSIGN(const double v, of_flag(parse_ratio(given, option(key))));
+  if (v < 0) return usage_error(option(key) + " is negative", std::string(given), "0 or more");
   return v;
 }
 
-Result<bool> PatternArgs::on_off(std::string_view key, bool fallback) const {
-  const std::string* text = find(key);
-  if (text == nullptr) return fallback;
-  if (*text == "on") return true;
-  if (*text == "off") return false;
-  return usage_error("bad " + option(key), *text, "on or off");
+Result<bool> PatternArgs::on_off(std::string_view key) const {
+  WEFT_ASSIGN(const std::string_view given, text(key));
+  if (given == "on") return true;
+  if (given == "off") return false;
+  return usage_error("bad " + option(key), std::string(given), "on or off");
 }
 
 Result<std::string> PatternArgs::choice(std::string_view key, std::span<const std::string_view> names) const {
-  const std::string* text = find(key);
-  if (text == nullptr) return std::string(names.front());
-  if (std::find(names.begin(), names.end(), *text) != names.end()) return *text;
+  WEFT_ASSIGN(const std::string_view given, text(key));
+  if (std::find(names.begin(), names.end(), given) != names.end()) return std::string(given);
   std::string known;
   for (const auto n : names) known += fmt::format("{}{}", known.empty() ? "" : ", ", n);
-  return usage_error("unknown " + option(key), *text, known);
+  return usage_error("unknown " + option(key), std::string(given), known);
 }
 
 std::vector<Communicator> Pattern::communicators() const {
@@ -242,8 +237,9 @@ Result<std::unique_ptr<TraceReader>> synthetic_trace(std::string_view kind, cons
   for (const PatternKind& k : pattern_kinds()) {
     known += fmt::format("{}{}", known.empty() ? "" : ", ", k.name);
     if (k.name != kind) continue;
-    WEFT_TRY(args.check_known(k.name, k.keys));
-    WEFT_ASSIGN(auto pattern, k.make(args, seed));
+    PatternArgs of_kind = args;
+    WEFT_TRY(of_kind.take_keys(k.name, k.keys));
+    WEFT_ASSIGN(auto pattern, k.make(of_kind, seed));
     if (static_cast<double>(pattern->steps()) * pattern->ranks() > kMaxSteps)
       return usage_error(fmt::format("{} is too long", kind),
                          fmt::format("{} ranks of {} steps", pattern->ranks(), pattern->steps()),
@@ -262,12 +258,12 @@ Result<std::unique_ptr<TraceReader>> synthetic_trace(std::string_view kind, cons
 Result<PatternWork> pattern_work(const PatternArgs& args) {
   PatternWork w;
   WEFT_ASSIGN(w.time, args.duration("compute"));
-  WEFT_ASSIGN(w.flops, args.number("flops", 0));
+  WEFT_ASSIGN(w.flops, args.number("flops"));
   return w;
 }
 
-Result<std::uint64_t> pattern_iterations(const PatternArgs& args, std::int64_t fallback) {
-  WEFT_ASSIGN(const std::int64_t n, args.integer("iterations", 1, kMaxPatternIterations, fallback));
+Result<std::uint64_t> pattern_iterations(const PatternArgs& args) {
+  WEFT_ASSIGN(const std::int64_t n, args.integer("iterations", 1, kMaxPatternIterations));
   return static_cast<std::uint64_t>(n);
 }
 

@@ -8,12 +8,11 @@
 // One row in patterns.def and one file per pattern, whose head shows what one rank does (tests compare it with what the
 // pattern makes): rank, operation, peer, bytes, tag, communicator, as weft export --to text writes them.
 // A pattern owns its keys: each is listed as a PatternKey, which is what `weft generate KIND --help` shows, and read
-// through PatternArgs, whose errors name key, value and what is legal.
+// through PatternArgs, which takes the default from there and whose errors name key, value and what is legal.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,35 +27,38 @@ namespace weft::traces {
 
 struct PatternKey {
   std::string_view name;
-  std::string_view fallback;  // the default in words; "required" if there is none
+  std::string_view fallback;  // the default as a user writes it; "required" or "-" where there is none
   std::string_view help;
 };
 
-// What a user set: key and text. All errors are kUsage and name the key as "--key".
+// What a user set, key and text, and of which keys. All errors are kUsage and name the key as "--key".
 class PatternArgs {
  public:
   void set(std::string key, std::string value) { values_.emplace_back(std::move(key), std::move(value)); }
   [[nodiscard]] bool has(std::string_view key) const { return find(key) != nullptr; }
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& values() const { return values_; }
 
-  [[nodiscard]] Result<void> check_known(std::string_view kind, std::span<const PatternKey> keys) const;
-  [[nodiscard]] Result<std::int64_t> integer(std::string_view key, std::int64_t lo, std::int64_t hi,
-                                             std::optional<std::int64_t> fallback) const;
-  // "4x4x2": from `least` to `most` extents, each from 1 to `hi`. Without a fallback the key is required.
+  // The keys of `kind`, which outlive this: their defaults hold for what is not set. An error where others are set.
+  [[nodiscard]] Result<void> take_keys(std::string_view kind, std::span<const PatternKey> keys);
+
+  // Each REQUIRES one of these keys.
+  [[nodiscard]] Result<std::int64_t> integer(std::string_view key, std::int64_t lo, std::int64_t hi) const;
+  // "4x4x2": from `least` to `most` extents, each from 1 to `hi`.
   [[nodiscard]] Result<std::vector<std::uint64_t>> extents(std::string_view key, std::size_t least,
-                                                           std::size_t most, std::uint64_t hi,
-                                                           const std::vector<std::uint64_t>& fallback) const;
-  [[nodiscard]] Result<std::int64_t> bytes(std::string_view key,
-                                           std::int64_t fallback) const;             // <= kMaxBytes
-  [[nodiscard]] Result<Duration> duration(std::string_view key) const;               // default 0
-  [[nodiscard]] Result<double> number(std::string_view key, double fallback) const;  // >= 0
-  [[nodiscard]] Result<bool> on_off(std::string_view key, bool fallback) const;
+                                                           std::size_t most, std::uint64_t hi) const;
+  [[nodiscard]] Result<std::int64_t> bytes(std::string_view key) const;  // <= kMaxPatternBytes
+  [[nodiscard]] Result<Duration> duration(std::string_view key) const;
+  [[nodiscard]] Result<double> number(std::string_view key) const;  // >= 0
+  [[nodiscard]] Result<bool> on_off(std::string_view key) const;
   [[nodiscard]] Result<std::string> choice(std::string_view key,
-                                           std::span<const std::string_view> names) const;  // first = default
+                                           std::span<const std::string_view> names) const;
 
  private:
   [[nodiscard]] const std::string* find(std::string_view key) const;
+  // What the user set, else the default.
+  [[nodiscard]] Result<std::string_view> text(std::string_view key) const;
   std::vector<std::pair<std::string, std::string>> values_;
+  std::span<const PatternKey> keys_;
 };
 
 inline constexpr std::int64_t kMaxPatternBytes = std::int64_t{1} << 40;  // of one message
@@ -112,8 +114,8 @@ inline constexpr PatternKey kComputeKey{"compute", "0", "computation per iterati
 inline constexpr PatternKey kFlopsKey{"flops", "0",
                                       "computation per iteration, floating-point operations (1e6)"};
 inline constexpr PatternKey kIterationsKey{"iterations", "10", "how often the pattern is repeated"};
-// How often a pattern repeats itself, from "iterations". A kind with a default of its own says it, in its key and here.
-[[nodiscard]] Result<std::uint64_t> pattern_iterations(const PatternArgs& args, std::int64_t fallback = 10);
+// How often a pattern repeats itself, from "iterations".
+[[nodiscard]] Result<std::uint64_t> pattern_iterations(const PatternArgs& args);
 
 // Shorthands for one operation.
 void put_compute_flops(OpBlock& out, double flops);

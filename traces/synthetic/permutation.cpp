@@ -54,10 +54,10 @@ constexpr PatternKey kKeys[] = {
 std::span<const PatternKey> keys() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t seed) {
-  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks, std::nullopt));
+  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks));
   constexpr std::string_view kPatterns[] = {"complement", "reverse", "transpose", "tornado", "random"};
   WEFT_ASSIGN(const std::string pattern, args.choice("pattern", kPatterns));
-  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
+  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes"));
   WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   const auto p = static_cast<std::uint32_t>(ranks);

@@ -81,10 +81,10 @@ constexpr PatternKey kKeys[] = {
 std::span<const PatternKey> keys() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t seed) {
-  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks, std::nullopt));
-  WEFT_ASSIGN(const std::int64_t messages, args.integer("messages", 1, kMaxDraws / ranks, 100));
-  WEFT_ASSIGN(const std::int64_t window, args.integer("window", 1, 1000, 1));
-  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 1024));
+  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks));
+  WEFT_ASSIGN(const std::int64_t messages, args.integer("messages", 1, kMaxDraws / ranks));
+  WEFT_ASSIGN(const std::int64_t window, args.integer("window", 1, 1000));
+  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes"));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   return std::unique_ptr<Pattern>(
       std::make_unique<Random>(static_cast<std::uint32_t>(ranks), static_cast<std::uint64_t>(messages),

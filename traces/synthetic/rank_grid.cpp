@@ -5,8 +5,8 @@
 namespace weft::traces {
 
 Result<RankGrid> read_rank_grid(const PatternArgs& args) {
-  WEFT_ASSIGN(auto dims, args.extents("dims", 1, 4, kMaxPatternRanks, {}));
-  WEFT_ASSIGN(const bool periodic, args.on_off("periodic", false));
+  WEFT_ASSIGN(auto dims, args.extents("dims", 1, 4, kMaxPatternRanks));
+  WEFT_ASSIGN(const bool periodic, args.on_off("periodic"));
   double ranks = 1;
   for (const auto e : dims) ranks *= static_cast<double>(e);
   if (ranks > kMaxPatternRanks)

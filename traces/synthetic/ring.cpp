@@ -44,9 +44,9 @@ constexpr PatternKey kKeys[] = {
 std::span<const PatternKey> keys() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
-  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks, std::nullopt));
-  WEFT_ASSIGN(const std::int64_t stride, args.integer("stride", 1, ranks - 1, 1));
-  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
+  WEFT_ASSIGN(const std::int64_t ranks, args.integer("ranks", 2, kMaxPatternRanks));
+  WEFT_ASSIGN(const std::int64_t stride, args.integer("stride", 1, ranks - 1));
+  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes"));
   WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   return std::unique_ptr<Pattern>(std::make_unique<Ring>(

@@ -66,8 +66,8 @@ std::span<const PatternKey> keys() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
   WEFT_ASSIGN(RankGrid grid, read_rank_grid(args));
-  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes", 65536));
-  WEFT_ASSIGN(const std::int64_t sum_bytes, args.bytes("sum-bytes", 8));
+  WEFT_ASSIGN(const std::int64_t bytes, args.bytes("bytes"));
+  WEFT_ASSIGN(const std::int64_t sum_bytes, args.bytes("sum-bytes"));
   WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
   WEFT_ASSIGN(const PatternWork work, pattern_work(args));
   return std::unique_ptr<Pattern>(

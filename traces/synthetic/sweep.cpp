@@ -81,15 +81,15 @@ constexpr PatternKey kKeys[] = {
 std::span<const PatternKey> keys() { return kKeys; }
 
 Result<std::unique_ptr<Pattern>> make(const PatternArgs& args, std::uint64_t) {
-  WEFT_ASSIGN(const auto grid, args.extents("grid", 2, 2, kMaxPatternRanks, {}));
-  WEFT_ASSIGN(const auto cells, args.extents("cells", 3, 3, 1u << 16, {32, 32, 48}));
-  WEFT_ASSIGN(const std::int64_t ichunk, args.integer("ichunk", 1, 1 << 16, 8));
-  WEFT_ASSIGN(const std::int64_t angles, args.integer("angles", 1, 1 << 16, 192));
-  WEFT_ASSIGN(const std::int64_t groups, args.integer("groups", 1, 1 << 16, 8));
+  WEFT_ASSIGN(const auto grid, args.extents("grid", 2, 2, kMaxPatternRanks));
+  WEFT_ASSIGN(const auto cells, args.extents("cells", 3, 3, 1u << 16));
+  WEFT_ASSIGN(const std::int64_t ichunk, args.integer("ichunk", 1, 1 << 16));
+  WEFT_ASSIGN(const std::int64_t angles, args.integer("angles", 1, 1 << 16));
+  WEFT_ASSIGN(const std::int64_t groups, args.integer("groups", 1, 1 << 16));
   constexpr std::string_view kOctants[] = {"8", "1", "2", "4"};
   WEFT_ASSIGN(const std::string octants, args.choice("octants", kOctants));
-  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args, 1));
-  WEFT_ASSIGN(const double flops, args.number("flops", 40));
+  WEFT_ASSIGN(const std::uint64_t iterations, pattern_iterations(args));
+  WEFT_ASSIGN(const double flops, args.number("flops"));
   if (static_cast<double>(grid[0]) * static_cast<double>(grid[1]) > kMaxPatternRanks)
     return usage_error("--grid has too many ranks", fmt::format("{}x{}", grid[0], grid[1]),
                        fmt::format("at most {}", kMaxPatternRanks));
