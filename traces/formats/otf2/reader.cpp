@@ -55,6 +55,9 @@ class Otf2Reader final : public TraceReader {
     std::uint64_t ops = 0;
     std::unique_ptr<Reading> reading;  // none: at the start
   };
+  // All events of a location that is prepared go to `see`, which returns Result<void>.
+  template <class See>
+  Result<void> each_event(std::uint64_t from, std::uint32_t rank, See see);
   Result<void> survey(std::uint32_t rank, Losses& losses);
   Result<void> count_threads(Losses& losses);
   Result<void> make_definitions();
@@ -103,19 +106,28 @@ Result<void> Otf2Reader::open(const std::string& path) {
   return {};
 }
 
+template <class See>
+Result<void> Otf2Reader::each_event(std::uint64_t from, std::uint32_t rank, See see) {
+  constexpr std::size_t kBatch = 4096;
+  std::vector<Event> batch;
+  const std::uint64_t events = archive_->definitions().locations.at(from).events;
+  for (std::uint64_t next = 1; next <= events; next += kBatch) {
+    WEFT_TRY(archive_->read(from, rank, next, kBatch, batch));
+    for (const Event& e : batch) WEFT_TRY(see(e));
+  }
+  return {};
+}
+
 Result<void> Otf2Reader::survey(std::uint32_t rank, Losses& losses) {
   const std::uint64_t from = location(rank);
   WEFT_TRY(archive_->prepare(from, rank));
   Translator translator(archive_->definitions(), rank, nullptr, used_, vectors_, &losses);
-  std::vector<Event> batch;
-  const std::uint64_t events = archive_->definitions().locations.at(from).events;
-  constexpr std::size_t kSurveyBatch = 4096;
-  for (std::uint64_t next = 1; next <= events; next += kSurveyBatch) {
-    WEFT_TRY(archive_->read(from, rank, next, kSurveyBatch, batch));
-    for (const Event& e : batch)
-      if (auto error = translator.add(e)) return at_event(std::move(*error), from, rank, e.number);
-  }
-  if (auto error = translator.finish()) return at_event(std::move(*error), from, rank, events);
+  WEFT_TRY(each_event(from, rank, [&](const Event& e) -> Result<void> {
+    if (auto error = translator.add(e)) return at_event(std::move(*error), from, rank, e.number);
+    return {};
+  }));
+  if (auto error = translator.finish())
+    return at_event(std::move(*error), from, rank, archive_->definitions().locations.at(from).events);
   Rank& r = ranks_[rank];
   r.ahead = std::move(translator.found());
   r.ahead.far.shrink_to_fit();
@@ -128,20 +140,16 @@ Result<void> Otf2Reader::survey(std::uint32_t rank, Losses& losses) {
 
 // What threads without a rank did with MPI: they are left out, and how much that is, is told.
 Result<void> Otf2Reader::count_threads(Losses& losses) {
-  std::vector<Event> batch;
   for (const auto& [thread, rank] : archive_->definitions().other_threads) {
-    const std::uint64_t events = archive_->definitions().locations.at(thread).events;
-    if (events == 0) continue;
+    if (archive_->definitions().locations.at(thread).events == 0) continue;
     WEFT_TRY(archive_->prepare(thread, rank));
     std::uint64_t found = 0;
-    constexpr std::size_t kSurveyBatch = 4096;
-    for (std::uint64_t next = 1; next <= events; next += kSurveyBatch) {
-      WEFT_TRY(archive_->read(thread, rank, next, kSurveyBatch, batch));
-      for (const Event& e : batch)
-        found += e.type == EventType::send || e.type == EventType::isend || e.type == EventType::recv ||
-                 e.type == EventType::irecv || e.type == EventType::collective_end ||
-                 e.type == EventType::icollective_complete;
-    }
+    WEFT_TRY(each_event(thread, rank, [&](const Event& e) -> Result<void> {
+      found += e.type == EventType::send || e.type == EventType::isend || e.type == EventType::recv ||
+               e.type == EventType::irecv || e.type == EventType::collective_end ||
+               e.type == EventType::icollective_complete;
+      return {};
+    }));
     losses.thread_events += found;
     losses.threads += found > 0 ? 1 : 0;
   }
