@@ -57,6 +57,12 @@ Result<void> may_be_read_twice(const std::string& path) {
   return {};
 }
 
+// What is packed beside a path where nothing is: a user may have named the file as it was before it was packed.
+std::optional<Error> packed_beside(const std::string& path) {
+  std::error_code ec;
+  return std::filesystem::exists(path, ec) ? std::nullopt : packed_trace_of(path);
+}
+
 // None of a directory.
 Result<std::string> head_of(const std::string& path) {
   struct stat st {};
@@ -64,6 +70,7 @@ Result<std::string> head_of(const std::string& path) {
   if (::stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode)) return head;
   auto read = first_bytes(path);
   if (!read) {
+    if (auto packed = packed_beside(path)) return *std::move(packed);
     read.error().expected = "a trace";
     return read;
   }
@@ -71,7 +78,8 @@ Result<std::string> head_of(const std::string& path) {
   return read;
 }
 
-// What is packed in a file that is none of its reader's, or in a folder of which it says that no trace is there.
+// What is packed in a file that is none of its reader's, beside one that is not there, or in a folder of which the
+// reader says that no trace is there.
 std::optional<Error> packed_in(const std::string& path, const Format& f, const Error& error) {
   namespace fs = std::filesystem;
   std::error_code ec;
@@ -79,6 +87,7 @@ std::optional<Error> packed_in(const std::string& path, const Format& f, const E
     const auto head = first_bytes(path);
     return head && !f.sniff(path, *head) ? packed_trace(path) : std::nullopt;
   }
+  if (auto found = packed_beside(path)) return found;
   std::vector<std::string> files;
   if (error.where == path)
     for (const auto& e : fs::directory_iterator(path, ec))

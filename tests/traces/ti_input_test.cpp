@@ -1,4 +1,5 @@
 // Every form in which TI text comes gives the same trace, and every TI trace at hand is read.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -275,6 +276,9 @@ TEST(PackedTraces, AreToldByNameInFoldersAndWhereTheirFormatIsAskedFor) {
     cases.push_back({"wefts", from, "wefts/run.weft.gz", "weft", "gzip -d"});
     cases.push_back({"metas", from, "metas/d.meta.gz", "dumpi", "gzip -d"});
     cases.push_back({"anchors", from, "anchors/traces.otf2.gz", "otf2", "gzip -d"});
+    // Named as they were before they were packed.
+    cases.push_back({"anchors/traces.otf2", from, "anchors/traces.otf2.gz", "otf2", "gzip -d"});
+    cases.push_back({"wefts/run.weft", from, "wefts/run.weft.gz", "weft", "gzip -d"});
   }
   for (const char* from : {"weft", "goal", "dumpi", "otf2"}) {
     cases.push_back({"t.goal.gz", from, "t.goal.gz", "goal", "gzip -d"});
