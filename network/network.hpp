@@ -69,7 +69,8 @@ class Network {
                     std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
                     std::array<std::uint32_t, 2> ranks);
   std::uint32_t finish_here(Instant now);
-  // The link that held back last the flow which finish_top() ended last; where none did, any that it met, or none.
+  // Of the flow that finish_top() ended last: the link at which it was slower than alone for the last time. If it never
+  // was, the first link that set its rate; invalid if only its own rate cap did.
   [[nodiscard]] LinkId last_held_by() const { return last_held_by_; }
 
   // Hints to the processor: the rows of what ends next, of its owner and, by ahead(rank, stage), of the ranks that wait for it:
@@ -145,7 +146,7 @@ class Network {
     double rate = 0;       // bytes/s since `updated`
     Instant updated;
     double inverse_alone = 0;  // seconds a byte takes alone
-    LinkId held_by;            // where it last went slower than alone; before that, the first that it met
+    LinkId held_by;            // as last_held_by() tells it
     std::uint32_t owner = 0;
     // For prefetch_next() only: who waits for it, the first links of its route.
     std::array<std::uint32_t, 2> ranks{};

@@ -1,9 +1,11 @@
-// Detours: bodies of conditional steps that run at an earlier poll than in the recording (docs/model.md, "Probes as conditional
-// steps").
+// Detours: what a rank does where a poll finds a message earlier than it did in the recording.
 //
-// A poll that missed in the recording and finds the message now sends its rank to the body of the hit of its run of polls, and
-// behind the poll again afterwards; the rank keeps in mind that the hit is done, and passes it when it comes there.
-// Complexity: O(hits that are done and not yet passed), which are few.
+// In a trace a program that polls with Iprobe is a *run* of polls that missed, the poll that hit, and behind it the hit's
+// *body*, which deals with the message. On another network the message may be there at one of the polls that missed. From
+// there the rank jumps to the body (take_detour), when that is over back behind the poll (end_detour), and past the hit with
+// its body when it comes to them in their own place (pass_body_that_ran). Until then Rank::hits_done has the hit
+// (docs/model.md, "Probes as conditional steps").
+// Complexity: O(hits in hits_done) a call, which are few.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,13 @@
-// Hindsight: what a replay keeps of its past for questions that are asked when it is over: what the makespan is made of
-// (CriticalPath), what it would be on an ideal network (IdealClocks), and who waited for whom (WaitStates). The engine tells it what happens; each part takes what it needs.
-// Switched off, a call is one test of a flag.
+// Hindsight: what a replay remembers, so that it can be asked when it is over why it took so long. Three parts, each for
+// a question of its own:
+//
+//   CriticalPath   which chain of computations and messages is the makespan made of?
+//   IdealClocks    how long would it have taken if messages took no time?
+//   WaitStates     which ranks waited for which others, and what held those up?
+//
+// The engine calls it wherever something happens to a message, a wait, a collective or a rank, and it passes the call on
+// to the parts that need it. It only watches: no time of the replay depends on it.
+// Complexity: that of the parts, as their headers say; where none is wanted, a call is a test of one flag.
 #pragma once
 
 #include <array>
@@ -34,8 +41,8 @@ class Hindsight {
   [[nodiscard]] const IdealClocks& ideal() const { return ideal_; }
   [[nodiscard]] WaitStates& wait_states() { return waits_; }
 
-  // ---- Messages, by their rows: m is sent now; a receive is posted; m meets it, which is called only now or was there; a
-  // side of m is over; its data have come; its row is given back.
+  // ---- Messages; `row` and `receive` are where they are kept while they live. In the order of a life: m is sent; a receive
+  // is posted; both meet (late: m was there first); one side of m is over; its data have come; m is given back.
   void sent(std::uint32_t row, Message& m, std::uint32_t rank, Target target) {
     if (!any_) return;
     ideal_.sent(row, rank, target);

@@ -32,8 +32,12 @@ struct Replayed {
 
 class ReplayExport {
  public:
-  // A choice: what --ranks, --from-time and --to-time chose, in memory that does not grow with it. Times: every operation's begin and end. 16 B an operation. Everything: what receives took, too. 32 B a receive.
-  enum class Shows { kChoice, kTimes, kEverything };
+  // What of the replay a format needs, which decides what is kept while it runs.
+  enum class Shows {
+    kChoice,  // the ranks and times that --ranks, --from-time and --to-time choose: a Timeline, in bounded memory
+    kTimes,      // of every operation when it began and ended: 16 B an operation in memory
+    kEverything  // and of every receive which message it took: 32 B a receive more
+  };
 
   virtual ~ReplayExport() = default;
   [[nodiscard]] virtual Shows shows() const = 0;

@@ -1,4 +1,7 @@
-// Polls that a format cannot say: it has no conditional steps (op.hpp).
+// PollCount: counts the polls (Iprobe, Improbe) of a trace that is exported, and warns of them.
+//
+// In a trace a poll is a conditional step (op.hpp): what follows it may be replayed earlier or later than it was recorded.
+// Formats of other tools have no such thing, so an export says how many there were and what becomes of them.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +21,7 @@ class PollCount {
     ++polls_;
     hits_ += (op.flags & kHit) != 0 ? 1 : 0;
   }
-  // A warning that says what becomes of them, if there are any and somebody reads it: "are" is put before `what`.
+  // Adds "N polls (M hits) are WHAT" to `warnings`; nothing if there were none, or nobody reads it (null).
   void tell(std::string_view what, std::vector<std::string>* warnings) const {
     if (polls_ == 0 || warnings == nullptr) return;
     warnings->push_back(counted(polls_, "poll") + " (" + counted(hits_, "hit") + ") " +
