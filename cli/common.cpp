@@ -89,11 +89,15 @@ void add_common(CLI::App& app, CommonOptions& common) {
   add_output(app, common, "--json", common.json, "write JSON to FILE (- = stdout)");
   add_output(app, common, "--csv", common.csv, "write CSV to FILE (- = stdout)");
   app.add_flag("--quiet", common.quiet, "no text output");
-  app.add_option("--progress", common.progress, "auto: on a terminal, after 2 s [auto]")
+  app.add_option("--progress", common.progress,
+                 with_default("auto: on a terminal, after 2 s", common.progress))
       ->check(word({"auto", "on", "off"}))
       ->type_name("auto|on|off");
-  app.add_option("--seed", common.seed, "seed of everything random [0]")->transform(count(0))->type_name("N");
-  app.add_option("--threads", common.threads, "worker threads; the result does not depend on it [1]")
+  app.add_option("--seed", common.seed, with_default("seed of everything random", common.seed))
+      ->transform(count(0))
+      ->type_name("N");
+  app.add_option("--threads", common.threads,
+                 with_default("worker threads; the result does not depend on it", common.threads))
       ->transform(count(1, 1024))
       ->type_name("N");
 }

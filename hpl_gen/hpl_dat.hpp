@@ -83,25 +83,26 @@ struct Grid {
 
 // The file: lists where HPL takes lists.
 struct HplDat {
-  std::vector<std::int64_t> n{1000};
-  std::vector<std::int64_t> nb{64};
-  ProcessMap pmap = ProcessMap::kRowMajor;
-  std::vector<Grid> grids{Grid{}};
-  double threshold = 16.0;
-  std::vector<Factor> pfact{Factor::kRight};
-  std::vector<int> nbmin{4};
-  std::vector<int> ndiv{2};
-  std::vector<Factor> rfact{Factor::kCrout};
-  std::vector<Bcast> bcast{Bcast::k1RingM};
-  std::vector<int> depth{0};
-  Swap swap = Swap::kMix;
-  std::int64_t swap_threshold = 64;
-  bool l1_transposed = true;
-  bool u_transposed = true;
-  bool equil = true;
-  int align = 8;
-  Program program = Program::kNetlib;  // not in the file
-  RocHplArguments rochpl{};
+  static constexpr HplConfig kDefault{.n = 1000};  // where there is no file, and no flag
+  std::vector<std::int64_t> n{kDefault.n};
+  std::vector<std::int64_t> nb{kDefault.nb};
+  ProcessMap pmap = kDefault.pmap;
+  std::vector<Grid> grids{Grid{kDefault.p, kDefault.q}};
+  double threshold = kDefault.threshold;
+  std::vector<Factor> pfact{kDefault.pfact};
+  std::vector<int> nbmin{kDefault.nbmin};
+  std::vector<int> ndiv{kDefault.ndiv};
+  std::vector<Factor> rfact{kDefault.rfact};
+  std::vector<Bcast> bcast{kDefault.bcast};
+  std::vector<int> depth{kDefault.depth};
+  Swap swap = kDefault.swap;
+  std::int64_t swap_threshold = kDefault.swap_threshold;
+  bool l1_transposed = kDefault.l1_transposed;
+  bool u_transposed = kDefault.u_transposed;
+  bool equil = kDefault.equil;
+  int align = kDefault.align;
+  Program program = kDefault.program;  // not in the file
+  RocHplArguments rochpl = kDefault.rochpl;
   std::vector<std::string> notes;  // what HPL replaces silently, one sentence each
 
   // The ranks that a job for all grids needs.

@@ -18,6 +18,7 @@
 #include "hpl_gen/hpl_sampling.hpp"
 #include "hpl_gen/hpl_trace.hpp"
 #include "replay/engine.hpp"
+#include "topology/placement/placement.hpp"
 
 namespace weft::predict {
 
@@ -38,7 +39,7 @@ struct PredictOptions {
   std::int64_t warm_up = 0;  // dropped ones before; 0 = chosen
   Exchanges exchanges = Exchanges::kAuto;
   std::int64_t most_pieces = 0;  // of an update that polls; 0 = one for every NB columns, as HPL
-  std::string map = "block";
+  std::string map{topology::kDefaultMap};
   std::string model;                // how flows share links; empty: by what the platform is
   double accuracy = 0;              // as ReplayOptions has it
   std::uint64_t seed = 0;           // of placement and noise

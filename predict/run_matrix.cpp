@@ -192,7 +192,7 @@ Result<void> run_matrix(const MatrixRequest& request, Matrix& out) {
     out.platforms.push_back(std::move(platform));
   }
   const std::vector<std::string> maps =
-      request.maps.empty() ? std::vector<std::string>{"block"} : request.maps;
+      request.maps.empty() ? std::vector{std::string(topology::kDefaultMap)} : request.maps;
   std::uint64_t total_ops = 0;
   std::map<std::string, TraceFacts> by_path;
   for (const auto& path : request.traces) {

@@ -74,43 +74,53 @@ Result<void> either(const std::string& text, std::string_view option, std::strin
 }  // namespace
 
 void add_hpl_flags(CLI::App& app, HplFlags& f, bool for_platform) {
-  const auto by_platform = [&](std::string what, const char* file, const std::string& platform) {
-    return fmt::format("{} [{}]", what, for_platform ? platform : file);
+  constexpr HplConfig d = HplDat::kDefault;
+  const auto by_platform = [&](std::string_view what, std::int64_t file, const std::string& platform) {
+    return for_platform ? with_default(what, platform) : with_default(what, file);
   };
+  const auto form = [](bool transposed) { return transposed ? "transposed" : "no-transposed"; };
   const std::string grid =
       "all ranks of the platform, as square as they and whole nodes are; 1 where the other is given";
   app.add_option("--dat", f.dat, "an HPL.dat; a flag below replaces its line [none]")->type_name("FILE");
   app.add_option(
       "--n", f.n,
       by_platform(
-          "order of the matrix, in elements; lists are joined by commas, and every combination is a run",
-          "1000", fmt::format("auto: {:.0f} % of the platform's memory", predict::kMemoryShare * 100)));
+          "order of the matrix, in elements; lists are joined by commas, and every combination is a run", d.n,
+          fmt::format("auto: {:.0f} % of the platform's memory", predict::kMemoryShare * 100)));
   app.add_option(
       "--nb", f.nb,
-      by_platform("width of blocks and panels, in columns", "64", fmt::format("{}", predict::kDefaultNb)));
-  app.add_option("--p", f.p, by_platform("process rows, in pairs with --q", "1", grid));
-  app.add_option("--q", f.q, by_platform("process columns, in pairs with --p", "1", grid));
-  app.add_option("--pmap", f.pmap, "0|row, 1|col: how ranks fill the grid [row]");
-  app.add_option("--pfact", f.pfact, "0|left, 1|crout, 2|right: panel factorisation [right]");
-  app.add_option("--nbmin", f.nbmin, "columns at which the recursion stops [4]");
-  app.add_option("--ndiv", f.ndiv, "parts of a recursion step [2]");
-  app.add_option("--rfact", f.rfact, "0|left, 1|crout, 2|right: recursive factorisation [crout]");
-  app.add_option("--bcast", f.bcast, "0|1rg, 1|1rM, 2|2rg, 3|2rM, 4|Lng, 5|LnM: panel broadcast [1rM]");
-  app.add_option("--depth", f.depth, "look-ahead, in panels [0]");
-  app.add_option("--swap", f.swap, "0|bin-exch, 1|long, 2|mix: row swaps [mix]");
-  app.add_option("--swap-threshold", f.swap_threshold, "mix: long above this many columns [64]");
-  app.add_option("--l1", f.l1, "0|transposed, 1|no-transposed: form of L1 [transposed]");
-  app.add_option("--u", f.u, "0|transposed, 1|no-transposed: form of U [transposed]");
-  app.add_option("--equil", f.equil, "0|no, 1|yes: even parts of U in long swaps [yes]");
-  app.add_option("--align", f.align, "memory alignment in doubles [8]");
-  app.add_option("--program", f.program,
-                 "netlib | rochpl | nvidia: which program runs; rochpl = AMD's rocHPL 6.1, with its "
-                 "defaults: NB 512, BCAST "
-                 "1rg, NBMIN 16, RFACT right, PMAP col, DEPTH 1; nvidia = HPL-NVIDIA 1.0 as far as it is "
-                 "known, with its input "
-                 "files' NB 288, NBMIN 2, RFACT left [netlib]");
-  app.add_option("--split", f.split,
-                 "rochpl, nvidia: rocHPL's -f, the share of the columns updated first [0.6]");
+      by_platform("width of blocks and panels, in columns", d.nb, fmt::format("{}", predict::kDefaultNb)));
+  app.add_option("--p", f.p, by_platform("process rows, in pairs with --q", d.p, grid));
+  app.add_option("--q", f.q, by_platform("process columns, in pairs with --p", d.q, grid));
+  app.add_option("--pmap", f.pmap, with_default("0|row, 1|col: how ranks fill the grid", name_of(d.pmap)));
+  app.add_option("--pfact", f.pfact,
+                 with_default("0|left, 1|crout, 2|right: panel factorisation", name_of(d.pfact)));
+  app.add_option("--nbmin", f.nbmin, with_default("columns at which the recursion stops", d.nbmin));
+  app.add_option("--ndiv", f.ndiv, with_default("parts of a recursion step", d.ndiv));
+  app.add_option("--rfact", f.rfact,
+                 with_default("0|left, 1|crout, 2|right: recursive factorisation", name_of(d.rfact)));
+  app.add_option("--bcast", f.bcast,
+                 with_default("0|1rg, 1|1rM, 2|2rg, 3|2rM, 4|Lng, 5|LnM: panel broadcast", name_of(d.bcast)));
+  app.add_option("--depth", f.depth, with_default("look-ahead, in panels", d.depth));
+  app.add_option("--swap", f.swap, with_default("0|bin-exch, 1|long, 2|mix: row swaps", name_of(d.swap)));
+  app.add_option("--swap-threshold", f.swap_threshold,
+                 with_default("mix: long above this many columns", d.swap_threshold));
+  app.add_option("--l1", f.l1,
+                 with_default("0|transposed, 1|no-transposed: form of L1", form(d.l1_transposed)));
+  app.add_option("--u", f.u, with_default("0|transposed, 1|no-transposed: form of U", form(d.u_transposed)));
+  app.add_option("--equil", f.equil,
+                 with_default("0|no, 1|yes: even parts of U in long swaps", d.equil ? "yes" : "no"));
+  app.add_option("--align", f.align, with_default("memory alignment in doubles", d.align));
+  app.add_option(
+      "--program", f.program,
+      with_default(
+          "netlib | rochpl | nvidia: which program runs; rochpl = AMD's rocHPL 6.1, with its "
+          "defaults: NB 512, BCAST 1rg, NBMIN 16, RFACT right, PMAP col, DEPTH 1; "
+          "nvidia = HPL-NVIDIA 1.0 as far as it is known, with its input files' NB 288, NBMIN 2, RFACT left",
+          name_of(d.program)));
+  app.add_option(
+      "--split", f.split,
+      with_default("rochpl, nvidia: rocHPL's -f, the share of the columns updated first", d.rochpl.split));
   app.add_option("--local-p", f.local_p, "rochpl, nvidia: rocHPL's -p, process rows on a node [all]");
   app.add_option("--local-q", f.local_q, "rochpl, nvidia: rocHPL's -q, process columns on a node [all]");
   app.add_option(
@@ -118,12 +128,17 @@ void add_hpl_flags(CLI::App& app, HplFlags& f, bool for_platform) {
          "nvidia: of an accelerator, for its part of the matrix and for buffers; columns that do not fit are "
          "updated through the host's [all fits]")
       ->type_name("BYTES");
-  app.add_option("--threshold", f.threshold, "of the residual check; 0 or less: no check [16]");
-  app.add_option("--pivots", f.pivots,
-                 "random (by --seed) | exact (factors HPL's own matrix) | from:TRACE (of a recorded run with "
-                 "this N, NB, P) [random]")
+  app.add_option("--threshold", f.threshold,
+                 with_default("of the residual check; 0 or less: no check", d.threshold));
+  app.add_option(
+         "--pivots", f.pivots,
+         with_default(
+             "random (by --seed) | exact (factors HPL's own matrix) | from:TRACE (of a recorded run with "
+             "this N, NB, P)",
+             f.pivots))
       ->type_name("random|exact|from:FILE");
-  app.add_option("--matrix-seed", f.matrix_seed, "of exact pivots [100, HPL's]")
+  app.add_option("--matrix-seed", f.matrix_seed,
+                 fmt::format("of exact pivots [{}, HPL's]", HplTraceOptions{}.matrix_seed))
       ->transform(count(0, kMaxSigned))
       ->type_name("N");
 }
@@ -251,12 +266,11 @@ Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Pl
 }
 
 Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& options) {
-  constexpr std::int64_t kHplSeed = 100;
   if (f.matrix_seed && f.pivots != "exact")
     return usage_error("--matrix-seed is of exact pivots", fmt::format("{}", *f.matrix_seed),
                        "--pivots exact");
   options.seed = seed;
-  options.matrix_seed = f.matrix_seed.value_or(kHplSeed);
+  options.matrix_seed = f.matrix_seed.value_or(HplTraceOptions{}.matrix_seed);
   if (f.pivots == "random")
     options.pivots = PivotKind::kRandom;
   else if (f.pivots == "exact")

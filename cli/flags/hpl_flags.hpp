@@ -21,7 +21,7 @@ struct HplFlags {
       align, threshold;
   std::string program, split, local_p, local_q, device_memory;
   std::string pivots = "random";
-  std::optional<std::int64_t> matrix_seed;  // HPL's: 100
+  std::optional<std::int64_t> matrix_seed;  // none: HPL's
 };
 
 // `for_platform`: hpl_dat_for() completes what is not given, so that defaults are others.

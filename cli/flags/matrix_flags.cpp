@@ -3,6 +3,7 @@
 #include <set>
 #include <string_view>
 
+#include "cli/flags/values.hpp"
 #include "topology/placement/placement.hpp"
 
 namespace weft::cli {
@@ -13,7 +14,9 @@ void MatrixFlags::add(CLI::App& app) {
       ->type_name("PLATFORM")
       ->required()
       ->allow_extra_args(false);
-  app.add_option("--map", maps, "placement, once for each: " + std::string(topology::kMaps) + " [block]")
+  app.add_option(
+         "--map", maps,
+         with_default("placement, once for each: " + std::string(topology::kMaps), topology::kDefaultMap))
       ->type_name("MAP")
       ->allow_extra_args(false);
   app.add_flag(

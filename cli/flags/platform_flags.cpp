@@ -1,5 +1,6 @@
 #include "cli/flags/platform_flags.hpp"
 
+#include "cli/flags/values.hpp"
 #include "topology/placement/placement.hpp"
 
 namespace weft::cli {
@@ -42,7 +43,9 @@ std::vector<std::string> PlatformFlags::told() const {
 }
 
 void add_map(CLI::App& app, std::string& map) {
-  app.add_option("--map", map, "which rank runs where: " + std::string(topology::kMaps) + " [block]")
+  app.add_option(
+         "--map", map,
+         with_default("which rank runs where: " + std::string(topology::kMaps), topology::kDefaultMap))
       ->type_name("MAP");
 }
 

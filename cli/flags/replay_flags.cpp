@@ -19,14 +19,19 @@ void ReplayFlags::add(CLI::App& app) {
   app.add_option("--raw-switch", raw_switch,
                  "raw: payloads below go detached, from it on rendezvous [as --raw says]")
       ->type_name("BYTES");
-  app.add_option("--header", header, "added to every message, empty ones too [0]")->type_name("BYTES");
+  app.add_option(
+         "--header", header,
+         with_default("added to every message, empty ones too", replay::ReplayOptions{}.header.value()))
+      ->type_name("BYTES");
   app.add_option("--weights", weights,
-                 "rtt: a flow's share is proportional to 1 / latency of its route [none]")
+                 with_default("rtt: a flow's share is proportional to 1 / latency of its route", weights))
       ->check(word({"none", "rtt"}))
       ->type_name("none|rtt");
   add_model(app, model);
   add_accuracy(app, accuracy);
-  app.add_option("--compute-scale", compute_scale, "multiplies recorded durations of computation [1]")
+  app.add_option(
+         "--compute-scale", compute_scale,
+         with_default("multiplies recorded durations of computation", replay::ReplayOptions{}.compute_scale))
       ->type_name("RATIO");
   app.add_flag("--noise", noise, "kernels vary from call to call as the platform says, drawn from --seed");
   app.add_flag("--recorded-matches", recorded_matches,

@@ -1,11 +1,14 @@
 // The one reading of values that more than one option takes: counts and words. Each is a check of the option's text,
-// before the option parser converts it.
+// before the option parser converts it. Also how help tells a default.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::cli {
@@ -22,5 +25,12 @@ inline constexpr std::uint64_t kMaxSigned = std::numeric_limits<std::int64_t>::m
 
 // The word `before` is taken for `now`, and a note on standard error says so. For CLI::Option::transform().
 [[nodiscard]] CLI::Validator renamed(std::string before, std::string now);
+
+// "WHAT [DEFAULT]", the help of an option. REQUIRES: `value` is the variable or constant that acts where the option is
+// not given, no copy of it.
+template <class T>
+[[nodiscard]] std::string with_default(std::string_view what, const T& value) {
+  return fmt::format("{} [{}]", what, value);
+}
 
 }  // namespace weft::cli

@@ -45,7 +45,7 @@ struct Options {
   std::string latency, bandwidth, eager_limit, poll_interval;
   std::vector<std::string> loaded;
   std::vector<std::string> breaks;
-  std::size_t segments = 8;
+  std::size_t segments = fit::NetworkFitOptions{}.max_segments;
 };
 
 Result<void> deliver(const Options& o, const std::string& text, const std::string& fragment,
@@ -456,11 +456,14 @@ Action setup(CLI::App& app) {
       ->required();
   add_output(app, o->common, "-o,--output", o->output, "write the platform fragment to FILE (- = stdout)");
   app.add_option("--cluster", o->cluster, "use the rows of this cluster [all]")->type_name("NAME");
-  app.add_option("--kernel", o->kernel, "dgemm: name of the kernel that was measured [dgemm]")
+  app.add_option("--kernel", o->kernel,
+                 with_default("dgemm: name of the kernel that was measured", o->kernel))
       ->type_name("NAME");
   app.add_option(
          "--model", o->model,
-         "dgemm: linear = intercept + mnk; full = + mn + mk + nk; rate = intercept + flops / rate [linear]")
+         with_default(
+             "dgemm: linear = intercept + mnk; full = + mn + mk + nk; rate = intercept + flops / rate",
+             o->model))
       ->check(word({"linear", "full", "rate"}));
   app.add_option("--from-date", o->from_date, "dgemm: first day of the rows to use [all]")
       ->type_name("YYYY-MM-DD");
@@ -476,8 +479,10 @@ Action setup(CLI::App& app) {
          "--loaded", o->loaded,
          "network: messages measured while all cores compute and poll, experiments pingpong and local")
       ->type_name("FILE");
-  app.add_option("--poll-interval", o->poll_interval,
-                 "network: of that measurement; intercepts up to it are waiting for a poll, left out [500us]")
+  app.add_option(
+         "--poll-interval", o->poll_interval,
+         with_default("network: of that measurement; intercepts up to it are waiting for a poll, left out",
+                      fmt::format("{:g}us", fit::NetworkFitOptions{}.poll_interval * 1e6)))
       ->type_name("TIME");
   app.add_option("--latency", o->latency, "network: latency of the platform's route [what the data show]")
       ->type_name("TIME");
@@ -489,7 +494,8 @@ Action setup(CLI::App& app) {
       ->type_name("BYTES,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--segments", o->segments, "network: at most so many segments [8]")->transform(count(1, 64));
+  app.add_option("--segments", o->segments, with_default("network: at most so many segments", o->segments))
+      ->transform(count(1, 64));
   add_common(app, o->common);
   return with_outputs(o->common, [o, &app]() -> Result<void> {
     const bool kernel = o->what == "dgemm";

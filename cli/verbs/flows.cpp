@@ -316,12 +316,15 @@ Action setup(CLI::App& app) {
   o->flags.add(app);
   add_model(app, o->model);
   add_accuracy(app, o->accuracy);
-  app.add_option("--weights", o->weights,
-                 "rtt: share inverse to the route's latency, as SimGrid's CM02; none: all flows alike [none]")
+  app.add_option(
+         "--weights", o->weights,
+         with_default("rtt: share inverse to the route's latency, as SimGrid's CM02; none: all flows alike",
+                      o->weights))
       ->check(word({"none", "rtt"}))
       ->transform(renamed("equal", "none"))
       ->type_name("none|rtt");
-  app.add_option("--header", o->header, "bytes added to every flow [0]")->type_name("BYTES");
+  app.add_option("--header", o->header, with_default("bytes added to every flow", o->header))
+      ->type_name("BYTES");
   app.add_flag("--no-phases", o->no_phases,
                "leave the phases out of the JSON (they need memory per change of rate)");
   add_common(app, o->common);

@@ -300,7 +300,7 @@ Action setup(CLI::App& app) {
   app.add_option("platform", o->platform, ".textproto file, built-in name, or FAMILY:key=value,...")
       ->type_name("PLATFORM");
   o->flags.add(app);
-  app.add_option("--to", o->to, "export format [dot]")
+  app.add_option("--to", o->to, with_default("export format", o->to))
       ->check(word({"dot", "graphml", "routes"}))
       ->type_name("dot|graphml|routes");
   add_output(app, o->common, "-o,--output", o->out, "export to FILE [- = stdout]");

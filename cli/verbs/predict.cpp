@@ -231,8 +231,10 @@ Action setup(CLI::App& app) {
   add_map(*hpl, o->predict.map);
   add_model(*hpl, o->predict.model);
   add_accuracy(*hpl, o->accuracy);
-  hpl->add_option("--sample", o->sample,
-                  "simulate K windows of panels, not all; from 4 on with an error estimate [K = 6]")
+  hpl->add_option(
+         "--sample", o->sample,
+         fmt::format("simulate K windows of panels, not all; from {} on with an error estimate [K = {}]",
+                     hpl_gen::kWindowsToEstimate, predict::kDefaultWindows))
       ->type_name("K")
       ->expected(0, 1)
       ->transform(count(0, 100000));
@@ -244,7 +246,9 @@ Action setup(CLI::App& app) {
       ->transform(count(1, 1000000));
   hpl->add_option(
          "--pieces", o->predict.most_pieces,
-         "pieces of an update that polls for the next panel; 0 = one for every NB columns, as HPL [0]")
+         with_default(
+             "pieces of an update that polls for the next panel; 0 = one for every NB columns, as HPL",
+             o->predict.most_pieces))
       ->type_name("PIECES")
       ->transform(count(0, 1000000));
   hpl->add_flag(
@@ -255,9 +259,11 @@ Action setup(CLI::App& app) {
   hpl->add_flag("--closed-form", o->closed_form, "closed forms only, no replay: for any number of ranks");
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");
-  hpl->add_option("--repeat", o->repeat,
-                  "each run K times, with seeds SEED, SEED + 1, ... of noise, random pivots and random "
-                  "placement: mean and spread. Random wirings and failures stay those of --seed [1]")
+  hpl->add_option(
+         "--repeat", o->repeat,
+         with_default("each run K times, with seeds SEED, SEED + 1, ... of noise, random pivots and random "
+                      "placement: mean and spread. Random wirings and failures stay those of --seed",
+                      o->repeat))
       ->type_name("K")
       ->transform(count(1, 1000));
   add_hpl_flags(*hpl, o->hpl, true);
@@ -265,10 +271,10 @@ Action setup(CLI::App& app) {
   o->report.add(*hpl, o->common);
   add_common(*hpl, o->common);
   hpl->get_option("--threads")
-      ->description(
-          "runs simulated at once, or windows of panels of one run (--sample, trials of --exchanges); one "
-          "run "
-          "of all panels is one window. The result does not depend on it [1]");
+      ->description(with_default(
+          "runs simulated at once, or windows of panels of one run (--sample, trials "
+          "of --exchanges); one run of all panels is one window. The result does not depend on it",
+          o->common.threads));
   return with_outputs(o->common, [o, hpl]() -> Result<void> {
     const auto refuse = [&](std::initializer_list<const char*> flags, const char* with) -> Result<void> {
       for (const char* flag : flags)

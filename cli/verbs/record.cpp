@@ -287,7 +287,8 @@ Action setup(CLI::App& app) {
   add_output(app, o->common, "-o,--output", o->output, "the trace to write", Outputs::Opened::kByVerb)
       ->required()
       ->type_name("T.weft");
-  app.add_option("--clock", o->clock, "compute time: CPU time of the thread, or wall time [cpu]")
+  app.add_option("--clock", o->clock,
+                 with_default("compute time: CPU time of the thread, or wall time", o->clock))
       ->check(word({"cpu", "wall"}))
       ->type_name("cpu|wall");
   app.add_flag("--keep-spool", o->keep_spool, "keep the raw files of the ranks (T.weft.spool.PID)");

@@ -16,6 +16,7 @@
 #include "cli/flags/export_flag.hpp"
 #include "cli/flags/replay_flags.hpp"
 #include "cli/flags/report_flag.hpp"
+#include "cli/flags/values.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "core/threads/parallel.hpp"
@@ -39,7 +40,7 @@ struct Options {
   ReplayFlags flags;
   std::vector<std::string> traces;
   std::string on;
-  std::string map = "block";
+  std::string map{topology::kDefaultMap};
   std::vector<std::string> with, with_map;
   bool all_links = false;
   bool per_rank = false;
@@ -408,9 +409,10 @@ Action setup(CLI::App& app) {
   o->flags.add_routing(app);
   app.add_flag("--all-links", o->all_links,
                "all links, not only the first of the ranking; likewise those that several jobs cross");
-  app.add_option("--rank-links", o->rank_links,
-                 "which links come first: those used most, or those that messages waited for longest "
-                 "[utilization]")
+  app.add_option(
+         "--rank-links", o->rank_links,
+         with_default("which links come first: those used most, or those that messages waited for longest",
+                      o->rank_links))
       ->check(CLI::IsMember({"utilization", "waited"}))
       ->type_name("utilization|waited");
   app.add_flag(

@@ -43,7 +43,7 @@ struct Options {
   std::string platform;
   PlatformFlags flags;
   JournalFlags journal;
-  std::string map;  // empty: block
+  std::string map;  // empty: the default
   std::string place = "given";
   std::string mode = "async";
   std::string model;
@@ -256,8 +256,9 @@ Result<void> search(Options& o) {
     facts.result = &placement.search;
     facts.host = placement.classes[placement.best].host;
   } else {
-    WEFT_ASSIGN(topology::Placement placed,
-                topology::place(platform, e.ranks, o.map.empty() ? "block" : o.map, o.common.seed));
+    WEFT_ASSIGN(
+        topology::Placement placed,
+        topology::place(platform, e.ranks, o.map.empty() ? topology::kDefaultMap : o.map, o.common.seed));
     facts.host = std::move(placed.hosts);
     facts.warnings = std::move(placed.notes);
     WEFT_ASSIGN(workload, schedule::place_exchange(e, fabric, facts.host, schedule::messages_share(model)));
@@ -336,7 +337,8 @@ Action setup(CLI::App& app) {
       ->type_name("FILE");
   app.add_flag("--periodic", o->periodic, "the grid wraps around");
   app.add_flag("--diagonals", o->diagonals, "edges and corners too: 8 neighbours in 2-D, 26 in 3-D");
-  app.add_option("--bytes", o->bytes, "size of a face, or one per dimension: 64KiBx128KiB [300MiB]")
+  app.add_option("--bytes", o->bytes,
+                 with_default("size of a face, or one per dimension: 64KiBx128KiB", o->bytes))
       ->type_name("SIZE");
   app.add_option("--edge-bytes", o->edge_bytes, "size of an edge [that of the first face]")
       ->type_name("SIZE");
@@ -346,24 +348,28 @@ Action setup(CLI::App& app) {
       ->required()
       ->type_name("PLATFORM");
   o->flags.add(app);
-  app.add_option(
-         "--mode", o->mode,
-         "async: a rank sends its next message when the one before has arrived; barrier: all ranks wait for "
-         "each other [async]")
+  app.add_option("--mode", o->mode,
+                 with_default("async: a rank sends its next message when the one before has arrived; "
+                              "barrier: all ranks wait for each other",
+                              o->mode))
       ->check(word({"async", "barrier"}))
       ->type_name("async|barrier");
   add_model(app, o->model);
-  app.add_option("--map", o->map, std::string(topology::kMaps) + " [block]")->type_name("MAP");
-  app.add_option("--place", o->place, "given: as --map says; search: the best placement too [given]")
+  app.add_option("--map", o->map, with_default(topology::kMaps, topology::kDefaultMap))->type_name("MAP");
+  app.add_option("--place", o->place,
+                 with_default("given: as --map says; search: the best placement too", o->place))
       ->check(word({"given", "search"}))
       ->type_name("given|search");
   app.add_flag("--exhaustive", o->exhaustive,
                "all schedules whatever it takes; with --place search, every class");
-  app.add_option("--evaluations", o->evaluations,
-                 "schedules that annealing may try [400000; fewer for large exchanges]")
+  const schedule::SearchLimits usual;
+  app.add_option(
+         "--evaluations", o->evaluations,
+         with_default("schedules that annealing may try; fewer for large exchanges", usual.evaluations))
       ->transform(count(1))
       ->type_name("N");
-  app.add_option("--nodes", o->nodes, "nodes of each branch and bound [2000000; fewer for large exchanges]")
+  app.add_option("--nodes", o->nodes,
+                 with_default("nodes of each branch and bound; fewer for large exchanges", usual.nodes))
       ->transform(count(1))
       ->type_name("N");
   add_output(app, o->common, "--svg", o->svg,

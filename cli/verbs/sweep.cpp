@@ -198,8 +198,10 @@ Action setup(CLI::App& app) {
       "key");
   app.add_option(
          "--bisect", o->bisect,
-         "where the ranking flips between two values, narrow the place down by N bisections, two replays "
-         "each; without it the place is interpolated [0]")
+         with_default(
+             "where the ranking flips between two values, narrow the place down by N bisections, two replays "
+             "each; without it the place is interpolated",
+             o->bisect))
       ->transform(count(0, 60))
       ->type_name("N");
   o->journal.add(app);

@@ -60,6 +60,11 @@ Result<HplDat> with(std::size_t line, const std::string& replacement) {
   return parse_hpl_dat(text_of(v), "HPL.dat");
 }
 
+TEST(HplDat, WithoutAFileIsTheDefaultRunAlone) {
+  ASSERT_EQ(HplDat().run_count(), 1u);
+  EXPECT_EQ(HplDat().runs().front(), HplDat::kDefault);
+}
+
 TEST(HplDat, ListsBecomeACrossProductInHplsOrder) {
   auto d = parse_hpl_dat(text_of(lines()), "HPL.dat");
   ASSERT_TRUE(d) << d.error().message();

@@ -45,5 +45,7 @@ struct Placement {
 inline constexpr std::string_view kMaps =
     "block, cyclic, random, switch, group, strided:K, hpl-rows:PxQ, hpl-cols:PxQ or file:PATH, and then "
     ",hosts=packed or ,hosts=random";
+// Of verbs to which none is given.
+inline constexpr std::string_view kDefaultMap = "block";
 
 }  // namespace weft::topology
