@@ -133,16 +133,7 @@ void bcast_recursive_doubling(const CollectiveCall& c, std::uint32_t me, RankSch
     return;
   }
   const Blocks b = Blocks::cut(c.bytes, n);
-  walk_binomial(
-      rel, n,
-      [&](std::uint32_t parent, std::uint32_t subtree) {
-        recv_blocks(out, b, r.rank(parent), rel, subtree);
-        out.next_round();
-      },
-      [&](std::uint32_t child, std::uint32_t subtree) {
-        send_blocks(out, b, r.rank(child), child, subtree);
-        out.next_round();
-      });
+  append_scatter_binomial(b, r, me, out);
   for (std::uint32_t mask = 1; mask < n; mask *= 2) {
     const std::uint32_t mine = rel & ~(mask - 1);
     const std::uint32_t peer = r.rank(rel ^ mask);

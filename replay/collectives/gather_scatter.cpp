@@ -8,7 +8,7 @@ namespace weft::replay::collectives {
 void append_scatter_binomial(const Blocks& b, Relative r, std::uint32_t me, RankSchedule& out) {
   const std::uint32_t rel = r.of(me);
   walk_binomial(
-      rel, r.p,
+      rel, b.count(),
       [&](std::uint32_t parent, std::uint32_t subtree) {
         recv_blocks(out, b, r.rank(parent), rel, subtree);
         out.next_round();

@@ -168,8 +168,8 @@ inline void reverse(RankSchedule& s, std::size_t from, std::uint32_t first_round
 }
 
 // Appended to what is there already; each ends its last round.
-void append_scatter_binomial(const Blocks& b, Relative r, std::uint32_t me,
-                             RankSchedule& out);  // block = relative rank
+// Block = relative rank: of a communicator with more ranks than blocks, the first ones. REQUIRES: `me` is among them.
+void append_scatter_binomial(const Blocks& b, Relative r, std::uint32_t me, RankSchedule& out);
 void append_bcast_binomial(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
 void append_bcast_linear(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
 void append_reduce_binomial(std::int64_t bytes, Relative r, std::uint32_t me, RankSchedule& out);
