@@ -15,8 +15,9 @@ namespace weft::topology {
 struct Family {
   std::span<const ParamInfo> params;                        // own keys; common_params() are known besides
   Result<Fabric> (*build)(const Params& params) = nullptr;  // nullptr: known, not in this version
-  std::string_view name;                                    // filled in by the registry
-  std::string_view summary;
+  std::string_view example = {};                            // key=value,... of a small one
+  std::string_view name = {};                               // filled in by the registry
+  std::string_view summary = {};
 };
 
 #define WEFT_TOPOLOGY(id, name, summary) \

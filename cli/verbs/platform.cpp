@@ -72,7 +72,8 @@ Result<void> list(const Options& o) {
   for (const Family& f : families()) {
     ordered_json keys = ordered_json::array();
     text += fmt::format("\n{}: {}{}\n", f.name, f.summary,
-                        f.build == nullptr ? " (not supported in this version)" : "");
+                        f.build == nullptr ? std::string(" (not supported in this version)")
+                                           : fmt::format(", such as {}:{}", f.name, f.example));
     for (const ParamInfo& p : f.params) {
       text += fmt::format("  {:<14} [{}] {}\n", p.name, p.fallback, p.help);
       keys.push_back({{"key", p.name}, {"default", p.fallback}, {"help", p.help}});

@@ -26,6 +26,25 @@ inline std::vector<std::uint32_t> bfs_from(const Fabric& f, std::uint32_t src) {
   return d;
 }
 
+// The same where hosts of several cards pass nothing on.
+inline std::vector<std::uint32_t> bfs_over_switches(const Fabric& f, std::uint32_t src) {
+  if (f.hosts_are_routers()) return bfs_from(f, src);
+  std::vector<std::uint32_t> d(f.vertex_count(), ~0u), reached = {src};
+  d[src] = 0;
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    const std::uint32_t v = reached[i];
+    if (v != src && v < f.host_count()) continue;
+    const std::uint32_t first = f.first_link(VertexId(v));
+    for (std::uint32_t l = first; l < first + f.degree(VertexId(v)); ++l) {
+      const std::uint32_t to = f.links().to[l].index();
+      if (d[to] != ~0u) continue;
+      d[to] = d[v] + 1;
+      reached.push_back(to);
+    }
+  }
+  return d;
+}
+
 inline std::map<std::string, std::uint64_t> cables_by_class(const Fabric& f) {
   std::map<std::string, std::uint64_t> out;
   for (const ClassSummary& c : summarize_classes(f)) out[c.name] = c.links / 2;

@@ -1,13 +1,12 @@
 #include "topology/platform/platform.hpp"
 
 #include <algorithm>
-#include <map>
 #include <string>
-#include <string_view>
 
 #include "tests/topology/support.hpp"
 #include "topology/platform/catalogue.hpp"
 #include "topology/registry.hpp"
+#include "topology/verify.hpp"
 
 namespace weft::topology {
 namespace {
@@ -15,6 +14,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 TEST(Platform, ShorthandSetsEveryCommonKey) {
@@ -116,31 +116,31 @@ TEST(Platform, BadShorthandIsRefusedWithItsColumn) {
   EXPECT_THAT(error_of("torus:dims=2x2,seed=banana"), HasSubstr("seed")) << "though nothing is drawn";
 }
 
-TEST(Platform, EveryFamilyOfTheListIsBuilt) {
-  for (const Family& f : families()) EXPECT_NE(f.build, nullptr) << f.name;
+TEST(Platform, TheExampleOfEveryFamilyOfTheListIsASmallSoundPlatform) {
+  const Examples examples;
+  for (const Family& f : families()) {
+    ASSERT_NE(f.build, nullptr) << f.name;
+    const std::string spec = examples.of(f);
+    SCOPED_TRACE(spec);
+    const Platform p = load(spec);
+    EXPECT_EQ(p.family, f.name);
+    EXPECT_GE(p.fabric.host_count(), 2u);
+    EXPECT_LE(p.fabric.host_count(), 1000u);
+    EXPECT_THAT(verify(p.fabric).findings, IsEmpty());
+  }
 }
 
 TEST(Platform, RoutingsOfTheListAreThoseThatTheFamilyTakes) {
-  const TempFile graph("net.dot", "graph { a -- b; }");
-  const std::map<std::string_view, std::string> smallest = {
-      {"fat-tree", "m=4,n=2"},   {"xgft", "h=1,m=4,w=1"},  {"dragonfly", "p=1"},
-      {"torus", "dims=4"},       {"crossbar", "n=2"},      {"pcie", "gpus=1"},
-      {"aries", "groups=2"},     {"mesh", "dims=4"},       {"file", "path=" + graph.path()},
-      {"dragonfly-plus", "k=4"}, {"gemini", "dims=2x2x2"}, {"bgq", "dims=2x2x2x2x2"},
-      {"tofud", "dims=2x2x2"},   {"hypercube", "n=2"},     {"hyperx", "dims=2x2"},
-      {"slim-fly", "q=5"},       {"polarfly", "q=3"},      {"jellyfish", "n=4,r=3,hosts_per_switch=1"},
-      {"rail", "nodes=2"},       {"nvswitch", "n=2"},
-  };
+  const Examples examples;
   for (const Family& f : families()) {
     const auto row = std::ranges::find(f.params, "routing", &ParamInfo::name);
     if (f.name == "routes") {
       EXPECT_EQ(row, f.params.end()) << "a routes file fixes it";
       continue;
     }
-    ASSERT_TRUE(smallest.contains(f.name)) << f.name;
     ASSERT_NE(row, f.params.end()) << f.name;
     EXPECT_TRUE(row->help.starts_with(row->fallback)) << f.name << ": the first one is the default";
-    EXPECT_THAT(error_of(std::string(f.name) + ":" + smallest.at(f.name) + ",routing=xx"),
+    EXPECT_THAT(error_of(examples.of(f) + ",routing=xx"),
                 EndsWith("unknown routing; got \"xx\"; expected one of " + std::string(row->help)));
   }
 }

@@ -4,13 +4,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/rng.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/seed.hpp"
 #include "topology/platform/platform.hpp"
+#include "topology/registry.hpp"
 
 namespace weft::topology {
 
@@ -27,6 +32,29 @@ inline std::string error_of(const std::string& spec, const std::vector<std::stri
 }
 
 using support::TempFile;
+
+// The example of a family of the registry as a platform that can be loaded while this lives: the files that examples
+// name are written here.
+class Examples {
+ public:
+  [[nodiscard]] std::string of(const Family& f) const {
+    const auto file = files_.find(f.name);
+    return std::string(f.name) + ":" +
+           (file == files_.end() ? std::string(f.example) : "path=" + file->second->path());
+  }
+  // Of all families but those.
+  [[nodiscard]] std::vector<std::string> but(std::initializer_list<std::string_view> left_out) const {
+    std::vector<std::string> out;
+    for (const Family& f : families())
+      if (f.build != nullptr && std::ranges::find(left_out, f.name) == left_out.end()) out.push_back(of(f));
+    return out;
+  }
+
+ private:
+  TempFile graph_{"example.dot", "graph { a [kind=host]; b [kind=host]; a -- b; }"};
+  TempFile routes_{"example.routes", "L 0 up 1e9 1e-6 shared\nL 1 down 1e9 1e-6 shared\nR 0 1 0 1\n"};
+  std::map<std::string_view, const TempFile*> files_{{"file", &graph_}, {"routes", &routes_}};
+};
 
 inline std::vector<LinkId> route_of(const Fabric& f, std::uint32_t src, std::uint32_t dst) {
   std::vector<LinkId> out;

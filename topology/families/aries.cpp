@@ -139,6 +139,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "groups=2"}; }
 
 }  // namespace weft::topology::family_aries

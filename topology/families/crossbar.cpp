@@ -62,6 +62,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "n=4"}; }
 
 }  // namespace weft::topology::family_crossbar

@@ -177,6 +177,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "p=2"}; }
 
 }  // namespace weft::topology::family_dragonfly

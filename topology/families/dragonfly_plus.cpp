@@ -148,6 +148,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "k=4"}; }
 
 }  // namespace weft::topology::family_dragonfly_plus

@@ -203,6 +203,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "m=4,n=2"}; }
 
 }  // namespace weft::topology::family_fat_tree

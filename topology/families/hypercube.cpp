@@ -27,6 +27,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "n=3"}; }
 
 }  // namespace weft::topology::family_hypercube

@@ -200,6 +200,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "dims=3x3"}; }
 
 }  // namespace weft::topology::family_hyperx

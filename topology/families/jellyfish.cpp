@@ -184,6 +184,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "n=8,r=3,hosts_per_switch=2"}; }
 
 }  // namespace weft::topology::family_jellyfish

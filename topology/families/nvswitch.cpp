@@ -44,6 +44,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "n=8"}; }
 
 }  // namespace weft::topology::family_nvswitch

@@ -96,6 +96,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "q=3"}; }
 
 }  // namespace weft::topology::family_polarfly

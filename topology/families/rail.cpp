@@ -188,6 +188,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "nodes=2"}; }
 
 }  // namespace weft::topology::family_rail

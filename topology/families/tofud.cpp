@@ -38,6 +38,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "dims=2x2x2"}; }
 
 }  // namespace weft::topology::family_tofud

@@ -21,6 +21,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "dims=4x4"}; }
 
 }  // namespace weft::topology::family_torus

@@ -214,6 +214,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kParams, build, {}, {}}; }
+Family family() { return {kParams, build, "m=4x4,w=1x2"}; }
 
 }  // namespace weft::topology::family_xgft

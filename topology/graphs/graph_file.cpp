@@ -243,6 +243,6 @@ Result<Fabric> build_graph(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kGraphParams, build_graph, {}, {}}; }
+Family family() { return {kGraphParams, build_graph, "path=net.dot"}; }
 
 }  // namespace weft::topology::family_graph_file

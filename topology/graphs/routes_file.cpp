@@ -111,6 +111,6 @@ Result<Fabric> build_routes(const Params& params) {
 
 }  // namespace
 
-Family family() { return {kRoutesParams, build_routes, {}, {}}; }
+Family family() { return {kRoutesParams, build_routes, "path=net.routes"}; }
 
 }  // namespace weft::topology::family_routes_file

@@ -56,6 +56,6 @@ Result<Fabric> build(const Params& params) {
 
 }  // namespace
 
-Family family() { return {pcie_params(), build, {}, {}}; }
+Family family() { return {pcie_params(), build, "gpus=4"}; }
 
 }  // namespace weft::topology::family_pcie

@@ -56,6 +56,22 @@ TEST(Help, WeftAloneAndHelpShowVerbsAndExamples) {
   EXPECT_EQ(w.weft("help repaly").exit_code, 2);
 }
 
+TEST(Help, TheListOfPlatformsHasAnExampleOfEveryFamily) {
+  const Workspace w;
+  std::istringstream list(w.weft("platform list").out);
+  std::size_t examples = 0;
+  for (std::string line; std::getline(list, line);) {
+    const auto at = line.find(", such as ");
+    if (at == std::string::npos) continue;
+    ++examples;
+    const std::string family = line.substr(0, line.find(':')), example = line.substr(at + 10);
+    EXPECT_THAT(example, StartsWith(family + ":"));
+    if (example.find(":path=") != std::string::npos) continue;
+    EXPECT_EQ(w.weft("platform show '" + example + "'").exit_code, 0) << example;
+  }
+  EXPECT_GE(examples, 21u);
+}
+
 TEST(Help, EveryFlagSaysItsDefaultOrThatItIsRequired) {
   const Workspace w;
   for (const std::string verb : {"record", "generate hpl", "generate ring", "generate random", "import",
