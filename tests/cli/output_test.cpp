@@ -11,9 +11,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "report/timeline/replay_export.hpp"
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
+#include "traces/formats.hpp"
 
 namespace weft::testing::output_test {
 namespace {
@@ -205,10 +207,9 @@ TEST_F(OutputTest, TwoOutputsInOneFileAreRefused) {
     EXPECT_EQ(o.exit_code, 2) << twice;
     EXPECT_THAT(o.err, HasSubstr("name one file")) << twice;
   }
-  EXPECT_THAT(
-      w.weft(replay + "paravr:x").err,
-      HasSubstr(
-          "unknown format \"paravr\"; expected one of perfetto, paraver, otf2, goal; did you mean paraver?"));
+  EXPECT_THAT(w.weft(replay + "paravr:x").err,
+              HasSubstr("unknown format \"paravr\"; expected one of " +
+                        traces::known_names(report::replay_exports()) + "; did you mean paraver?"));
   EXPECT_THAT(w.weft("export t.weft --to perfetto -o x").err,
               HasSubstr("expected weft replay t.weft --on PLATFORM --export perfetto:x"));
   EXPECT_EQ(w.weft("generate ring --ranks 2 -o x --csv x").exit_code, 2);

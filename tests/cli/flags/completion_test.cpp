@@ -1,5 +1,7 @@
 // weft completion SHELL: what bash and fish offer at the Tab key, asked of the shells themselves, and that no verb or flag of
 // the help pages is missing.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +11,7 @@
 #include <regex>
 #include <sstream>
 
+#include "congestion/models.hpp"
 #include "tests/cli/run_weft.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
@@ -22,6 +25,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::UnorderedElementsAre;
+using ::testing::UnorderedElementsAreArray;
 
 std::vector<std::string> lines_of(const std::string& command) {
   std::FILE* f = ::popen(command.c_str(), "r");
@@ -34,6 +38,12 @@ std::vector<std::string> lines_of(const std::string& command) {
   for (std::string line; std::getline(in, line);)
     if (!line.empty()) lines.push_back(line);
   return lines;
+}
+std::vector<std::string> offered_models() {
+  std::vector<std::string> names;
+  for (const congestion::ModelRow& m : congestion::models())
+    if (!m.is(congestion::kUnlisted)) names.emplace_back(m.name);
+  return names;
 }
 bool have(const std::string& program) {
   return std::system(("command -v " + program + " >/dev/null 2>&1").c_str()) == 0;
@@ -70,8 +80,7 @@ TEST_F(CompletionTest, BashOffersVerbsKindsFlagsValuesPlatformsAndFiles) {
   EXPECT_THAT(bash("weft rep"), UnorderedElementsAre("replay", "report"));
   EXPECT_THAT(bash("weft generate h"), UnorderedElementsAre("hpl", "halo"));
   EXPECT_THAT(bash("weft replay --crit"), ElementsAre("--critical-path"));
-  EXPECT_THAT(bash("weft replay t.weft --model ''"),
-              UnorderedElementsAre("max-min", "contention-free", "pcie"));
+  EXPECT_THAT(bash("weft replay t.weft --model ''"), UnorderedElementsAreArray(offered_models()));
   EXPECT_THAT(bash("weft replay t.weft --on cs-"), UnorderedElementsAre("cs-storm", "cs-storm-16"));
   EXPECT_THAT(bash("weft predict hpl --on torus-1"), Contains("torus-16"));
   EXPECT_THAT(bash("weft check t."), ElementsAre("t.weft"));
@@ -86,8 +95,7 @@ TEST_F(CompletionTest, FishOffersTheSame) {
   EXPECT_THAT(fish("weft rep"), UnorderedElementsAre("replay", "report"));
   EXPECT_THAT(fish("weft generate h"), UnorderedElementsAre("hpl", "halo"));
   EXPECT_THAT(fish("weft replay --crit"), ElementsAre("--critical-path"));
-  EXPECT_THAT(fish("weft replay t.weft --model "),
-              UnorderedElementsAre("max-min", "contention-free", "pcie"));
+  EXPECT_THAT(fish("weft replay t.weft --model "), UnorderedElementsAreArray(offered_models()));
   EXPECT_THAT(fish("weft replay t.weft --on cs-"), Contains("cs-storm"));
   EXPECT_THAT(fish("weft check t."), Contains("t.weft"));
   EXPECT_THAT(fish("weft generate hpl --p"), Contains("--pivots"));
@@ -103,7 +111,7 @@ TEST_F(CompletionTest, ZshReadsItsScript) {
           "cd '" + w.path() +
           "' && zsh -fc 'autoload -U compinit; _arguments() { print -l -- $@ }; source ./zsh 2>/dev/null; "
           "_weft_replay' | grep -- '^\\*--model'"),
-      ElementsAre(HasSubstr(":value:(max-min contention-free pcie)")));
+      ElementsAre(HasSubstr(fmt::format(":value:({})", fmt::join(offered_models(), " ")))));
 }
 
 TEST_F(CompletionTest, NoVerbAndNoFlagIsMissing) {
