@@ -1,8 +1,6 @@
 // Text from a user's editor, whatever wrote it: a byte order mark changes nothing in any reader, a lone carriage return
-// is an error with its place, an endless input ends soon, and no message carries what a terminal would obey.
+// is an error with its place, an endless input is refused, and no message carries what a terminal would obey.
 #include <gtest/gtest.h>
-
-#include <chrono>
 
 #include "tests/cli/run_weft.hpp"
 
@@ -89,7 +87,7 @@ TEST(TextInput, ALoneCarriageReturnIsAnErrorWithItsPlaceInEveryReader) {
   }
 }
 
-TEST(TextInput, WhatHasNoEndIsRefusedByEveryReaderWithinSeconds) {
+TEST(TextInput, WhatHasNoEndIsRefusedByEveryReader) {
   for (const char* arguments :
        {"info /dev/zero", "replay t.txt --on /dev/zero",
         "replay t.txt --on crossbar:n=2,bw=1GB/s --map file:/dev/zero",
@@ -100,16 +98,13 @@ TEST(TextInput, WhatHasNoEndIsRefusedByEveryReaderWithinSeconds) {
         "flows - --on crossbar:n=2,bw=1GB/s < /dev/zero"}) {
     const Workspace here;
     here.write("t.txt", kTrace);
-    const auto begin = std::chrono::steady_clock::now();
     const Outcome o = here.weft(arguments);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    EXPECT_EQ(o.exit_code, 3) << arguments << o.err;
+    EXPECT_EQ(o.exit_code, 3) << arguments << o.err << " (124: it did not end)";
     // Named with its place: the first byte of the file, or the file as a whole.
     const bool placed = o.err.starts_with("/dev/zero:1:1: error: a zero byte") ||
                         o.err.starts_with("-:1:1: error: a zero byte") ||
                         o.err.starts_with("/dev/zero: error: a ");
     EXPECT_TRUE(placed) << arguments << o.err;
-    EXPECT_LT(took.count(), 10) << arguments;
   }
 }
 

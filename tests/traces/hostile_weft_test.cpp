@@ -1,7 +1,6 @@
 // .weft files that are correct byte for byte and say what no trace says: kernels that nobody knows, blocks of nothing,
 // definitions that would fill the machine.
 #include <bit>
-#include <chrono>
 
 #include "tests/traces/address_limit.hpp"
 #include "tests/traces/frame_testing.hpp"
@@ -192,18 +191,13 @@ TEST(HostileWeft, ASmallFileCostsLittleWhateverItClaims) {
   for (const Bomb& b : bombs) {
     const std::string path = dir.write("bomb.weft", b.file);
     EXPECT_LT(b.file.size(), 40'000u) << b.error;
-    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(within(48u << 20, [&] {
+      const std::string got = cost_of(path, true);
+      return got.find("error: ") != std::string::npos || got == "no error";
+    })) << b.error;
     const std::string got = cost_of(path, b.salvage);
     EXPECT_NE(got.find(b.error), std::string::npos) << got;
     EXPECT_NE(got.find("@byte 0x"), std::string::npos) << got;
-#ifndef WEFT_NO_ADDRESS_LIMIT
-    EXPECT_TRUE(within(48u << 20, [&] {
-      const std::string again = cost_of(path, true);
-      return again.find("error: ") != std::string::npos || again == "no error";
-    })) << b.error;
-#endif
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-    EXPECT_LT(took.count(), 5) << b.error;
   }
 }
 

@@ -1,8 +1,6 @@
 // DUMPI files that lie: each is answered with what is wrong and where, in little memory and time.
 #include <gmock/gmock.h>
 
-#include <chrono>
-
 #include "tests/traces/address_limit.hpp"
 #include "tests/traces/dumpi/dumpi_testing.hpp"
 #include "traces/check/check.hpp"
