@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -106,41 +107,50 @@ constexpr std::array<Quantity, 6> kQuantities = {{
      [](const HplPrediction& p) { return p.phase_error->solve_s; }},
 }};
 
+// A run by all of its panels and by a sample.
+struct AllAndSome {
+  HplPrediction all, some;
+};
+// The sample lies within its estimates. Empty: a test has failed.
+std::optional<AllAndSome> all_and_six_panels(const HplConfig& c, const char* platform_name) {
+  const auto platform = topology::load_platform(platform_name);
+  if (!platform) {
+    ADD_FAILURE() << platform.error().message();
+    return {};
+  }
+  PredictOptions options;
+  auto all = predict_hpl(c, *platform, options);
+  options.sample = 6;
+  auto some = predict_hpl(c, *platform, options);
+  if (!all || !some || !some->phase_error || some->panels_simulated >= some->panels_total) {
+    ADD_FAILURE() << "no sample on " << platform_name;
+    return {};
+  }
+  for (const Quantity& q : kQuantities)
+    EXPECT_LE(std::fabs(q.seconds(*some) - q.seconds(*all)), q.error(*some)) << q.name;
+  return AllAndSome{std::move(*all), std::move(*some)};
+}
+
 // Later in a run more of what a host waits for is a broadcast, less its accelerator.
 TEST(HplSampling, OnAcceleratorsTheWholeUpdateMayBeABroadcast) {
-  const auto platform = topology::load_platform("marconi100");
-  ASSERT_TRUE(platform);
   HplConfig c{
       .n = 88'077, .nb = 288, .p = 1, .q = 4, .pmap = ProcessMap::kColumnMajor, .bcast = Bcast::kLong};
   c.program = Program::kRocHpl;
   c.rochpl.split = 0.4;
-  PredictOptions options;
-  const auto all = predict_hpl(c, *platform, options);
-  options.sample = 6;
-  const auto some = predict_hpl(c, *platform, options);
-  ASSERT_TRUE(all && some && some->phase_error);
-  ASSERT_LT(some->panels_simulated, some->panels_total);
-  EXPECT_GT(std::fabs(some->update_s - all->update_s), 0.1 * all->update_s) << "as long as that is so";
-  for (const Quantity& q : kQuantities)
-    EXPECT_LE(std::fabs(q.seconds(*some) - q.seconds(*all)), q.error(*some)) << q.name;
+  const auto run = all_and_six_panels(c, "marconi100");
+  ASSERT_TRUE(run);
+  EXPECT_GT(std::fabs(run->some.update_s - run->all.update_s), 0.1 * run->all.update_s)
+      << "as long as that is so";
 }
 
 // Four accelerators swap rows over one port: at once where a window begins, later in a run one after the other.
 TEST(HplSampling, OnAcceleratorsThatShareAPortSwapsOfWindowsAreTooLong) {
-  const auto platform = topology::load_platform("hpc5");
-  ASSERT_TRUE(platform);
   HplConfig c{.n = 30'492, .nb = 128, .p = 4, .q = 2, .nbmin = 16, .rfact = Factor::kRight, .depth = 1};
   c.bcast = Bcast::k1Ring, c.swap = Swap::kSpreadRoll;
   c.program = Program::kRocHpl;
-  PredictOptions options;
-  const auto all = predict_hpl(c, *platform, options);
-  options.sample = 6;
-  const auto some = predict_hpl(c, *platform, options);
-  ASSERT_TRUE(all && some && some->phase_error);
-  ASSERT_LT(some->panels_simulated, some->panels_total);
-  EXPECT_GT(some->swap_s, 1.2 * all->swap_s) << "as long as that is so";
-  for (const Quantity& q : kQuantities)
-    EXPECT_LE(std::fabs(q.seconds(*some) - q.seconds(*all)), q.error(*some)) << q.name;
+  const auto run = all_and_six_panels(c, "hpc5");
+  ASSERT_TRUE(run);
+  EXPECT_GT(run->some.swap_s, 1.2 * run->all.swap_s) << "as long as that is so";
 }
 
 TEST(HplSampling, NinetyFiveOfAHundredRunsLieWithinTheirEstimateInTotalAndInEveryPhase) {
