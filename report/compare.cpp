@@ -152,12 +152,6 @@ std::string sharers_text(const predict::LinkSharers& s, std::size_t limit) {
 
 constexpr std::size_t kTextSharers = 3;
 
-TraceNames traces_of(const std::vector<CompareRow>& rows) {
-  TraceNames names;
-  for (const CompareRow& r : rows) names.add(r.trace);
-  return names;
-}
-
 // How links were shared: by one model everywhere, or by which where.
 std::string models_line(const std::vector<CompareRow>& rows, std::size_t from, std::size_t to) {
   const auto same = [&](const CompareRow& r) { return r.model == rows[from].model; };
@@ -353,12 +347,6 @@ std::string headline(std::span<const CompareRow> rows, const TraceNames& traces,
   return out + (rows.size() > 1 ? found.text() : "");
 }
 
-PlatformNames names_of(const std::vector<CompareRow>& rows) {
-  PlatformNames names;
-  for (const CompareRow& r : rows) names.add(r.label, r.platform);
-  return names;
-}
-
 // Calls `f(first, end)` for the rows of every trace.
 template <class F>
 void for_each_trace(const std::vector<CompareRow>& rows, F f) {
@@ -372,8 +360,24 @@ void for_each_trace(const std::vector<CompareRow>& rows, F f) {
 
 }  // namespace
 
+TraceNames traces_of(const std::vector<CompareRow>& rows) {
+  TraceNames names;
+  for (const CompareRow& r : rows) names.add(r.trace);
+  return names;
+}
+
+PlatformNames platforms_of(const std::vector<CompareRow>& rows, PlatformNames::LongNames long_names) {
+  std::vector<const CompareRow*> asked;
+  asked.reserve(rows.size());
+  for (const CompareRow& r : rows) asked.push_back(&r);
+  std::ranges::stable_sort(asked, {}, &CompareRow::run);
+  PlatformNames names(long_names);
+  for (const CompareRow* r : asked) names.add(r->label, r->platform);
+  return names;
+}
+
 std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows) {
-  const PlatformNames names = names_of(rows);
+  const PlatformNames names = platforms_of(rows, PlatformNames::LongNames::kWhole);
   const TraceNames traces = traces_of(rows);
   std::vector<std::string> out;
   for_each_trace(rows, [&](std::size_t i, std::size_t end) {
@@ -392,7 +396,7 @@ std::string verified_text(const std::vector<CompareRow>& rows) {
 
 std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width) {
   std::string out;
-  const PlatformNames names = names_of(rows);
+  const PlatformNames names = platforms_of(rows, PlatformNames::LongNames::kNumbered);
   const TraceNames traces = traces_of(rows);
   for_each_trace(rows, [&](std::size_t i, std::size_t end) {
     if (!out.empty()) out += "\n";

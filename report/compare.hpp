@@ -19,12 +19,13 @@
 
 #include "core/result.hpp"
 #include "predict/run_facts.hpp"
+#include "report/names.hpp"
 #include "report/table.hpp"
 
 namespace weft::report {
 
 struct CompareRow {
-  std::size_t run = 0;  // index into the runs that were ranked
+  std::size_t run = 0;  // index into the runs that the rows are made of
   std::string trace, platform, map, routing;
   std::string model;      // that shared the links
   std::string label;      // of the platform; empty: the user gave none
@@ -94,12 +95,16 @@ class PathColumns {
 [[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);
 // What was verified, in all rows together; empty where nothing was.
 [[nodiscard]] std::string verified_text(const std::vector<CompareRow>& rows);
-// What is fastest and what slowest, a sentence a trace.
+// What tables and sentences call the traces and the platforms of the rows; these are numbered in the order of the runs.
+[[nodiscard]] TraceNames traces_of(const std::vector<CompareRow>& rows);
+[[nodiscard]] PlatformNames platforms_of(const std::vector<CompareRow>& rows,
+                                         PlatformNames::LongNames long_names);
+// What is fastest and what slowest, a sentence a trace, with the whole names of platforms.
 [[nodiscard]] std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows);
 // `error`: why some rows are not there; empty: all are.
 [[nodiscard]] std::string compare_json(const std::vector<CompareRow>& rows, const std::string& error = {});
 [[nodiscard]] std::string compare_csv(const std::vector<CompareRow>& rows);
-// Names of platforms that are too long for the table are numbered, with a legend below.
+// Names of platforms that are too long for the table are numbered in the order of the runs, with a legend below.
 [[nodiscard]] std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width = kUsualWidth);
 
 }  // namespace weft::report

@@ -33,9 +33,8 @@ void PlatformNames::add(const std::string& label, const std::string& name) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& e = entries_[i];
     const std::string name_in_text = printable(text(e));
-    e.shown = !e.label.empty()                   ? printable(e.label)
-              : name_in_text.size() <= kLongName ? name_in_text
-                                                 : fmt::format("P{}", i + 1);
+    const bool numbered = long_names_ == LongNames::kNumbered && name_in_text.size() > kLongName;
+    e.shown = !e.label.empty() ? printable(e.label) : numbered ? fmt::format("P{}", i + 1) : name_in_text;
     if (e.shown != name_in_text) legend_ += fmt::format("{} = {}\n", e.shown, name_in_text);
   }
 }

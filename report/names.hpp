@@ -22,11 +22,14 @@ class TraceNames {
 // another one than all others, or P1, P2... where names are too long for a table; a legend says which is which.
 class PlatformNames {
  public:
-  // In the order of the tables; again is no harm. O(platforms), of a new one O(platforms^2).
+  // kWhole: for sentences that no legend follows.
+  enum class LongNames { kNumbered, kWhole };
+  explicit PlatformNames(LongNames long_names = LongNames::kNumbered) : long_names_(long_names) {}
+  // In the order in which they are numbered; again is no harm. O(platforms), of a new one O(platforms^2).
   void add(const std::string& label, const std::string& name);
   // Precondition: was added.
   [[nodiscard]] const std::string& of(const std::string& label, const std::string& name) const;
-  // The name for a sentence of its own, never P1. Precondition: was added.
+  // The name without the label, never P1. Precondition: was added.
   [[nodiscard]] const std::string& spelled(const std::string& name) const;
   // A line for each platform that is called something else than its name; may be empty.
   [[nodiscard]] const std::string& legend() const { return legend_; }
@@ -36,6 +39,7 @@ class PlatformNames {
     std::string label, name, shorter, shown;
   };
   [[nodiscard]] const std::string& text(const Entry& e) const;
+  LongNames long_names_;
   std::vector<Entry> entries_;
   std::string legend_;
 };

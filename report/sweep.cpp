@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string_view>
 #include <tuple>
 
@@ -155,6 +156,7 @@ Sweep sweep_runs(const std::vector<SweepAxis>& axes, const std::vector<SweepRun>
     std::map<std::pair<std::string, std::string>, const SweepRun*> before;  // by platform and map
     for (const SweepRun* r : group) {
       SweepRow row{compare_row(r->facts, best), setting_of(axes, r->choice, axes.size())};
+      row.row.run = static_cast<std::size_t>(r - runs.data());
       if (by_path) {
         const SweepRun*& last = before[{r->platform, r->facts.map}];
         tell_path(row.row, r->facts, last == nullptr ? nullptr : &last->facts,
@@ -258,12 +260,52 @@ Result<void> refine_flip(
 
 namespace {
 
-std::vector<std::string> sweep_warnings(const Sweep& sweep) {
+std::vector<CompareRow> compared_rows(const Sweep& sweep) {
   std::vector<CompareRow> rows;
+  rows.reserve(sweep.rows.size());
   for (const auto& r : sweep.rows) rows.push_back(r.row);
+  return rows;
+}
+
+std::vector<std::string> sweep_warnings(const Sweep& sweep) {
   std::vector<std::string> out = sweep.warnings;
-  for (std::string& w : all_warnings(rows)) out.push_back(std::move(w));
+  for (std::string& w : all_warnings(compared_rows(sweep))) out.push_back(std::move(w));
   return out;
+}
+
+// Calls `f` with the rows of every trace.
+template <class F>
+void for_each_swept_trace(const Sweep& sweep, F f) {
+  const std::span<const SweepRow> rows(sweep.rows);
+  for (std::size_t i = 0, end = 0; i < rows.size(); i = end) {
+    while (end < rows.size() && rows[end].row.trace == rows[i].row.trace) ++end;
+    f(rows.subspan(i, end - i));
+  }
+}
+
+// What is fastest, of the rows of one trace.
+std::string sweep_headline(std::span<const SweepRow> rows, const TraceNames& traces,
+                           const PlatformNames& names) {
+  const SweepRow *best = nullptr, *worst = nullptr;
+  std::size_t finished = 0;
+  RunsThatFound found;
+  for (const SweepRow& r : rows) {
+    found.add(r.row);
+    if (!r.row.finished) continue;
+    ++finished;
+    if (best == nullptr || r.row.makespan_s < best->row.makespan_s) best = &r;
+    if (worst == nullptr || r.row.makespan_s > worst->row.makespan_s) worst = &r;
+  }
+  const std::string trace = traces.of(rows.front().row.trace);
+  if (best == nullptr) return fmt::format("{}: deadlock in every run", trace);
+  if (finished > 1 && is_as_fast(worst->row.makespan_s, best->row.makespan_s))
+    return fmt::format("{}: as long in {}, {}{}", trace,
+                       finished == rows.size() ? fmt::format("all {} runs", finished)
+                                               : fmt::format("the {} runs that end", finished),
+                       show_seconds(best->row.makespan_s), found.text());
+  return fmt::format("{}: fastest with {} on {}, {}{}", trace, words(best->set),
+                     names.of(best->row.label, best->row.platform), show_seconds(best->row.makespan_s),
+                     found.text());
 }
 
 }  // namespace
@@ -325,43 +367,24 @@ std::string sweep_csv(const Sweep& sweep) {
   return out;
 }
 
+std::vector<std::string> sweep_answers(const Sweep& sweep) {
+  const std::vector<CompareRow> all = compared_rows(sweep);
+  const PlatformNames names = platforms_of(all, PlatformNames::LongNames::kWhole);
+  const TraceNames traces = traces_of(all);
+  std::vector<std::string> out;
+  for_each_swept_trace(
+      sweep, [&](std::span<const SweepRow> rows) { out.push_back(sweep_headline(rows, traces, names)); });
+  return out;
+}
+
 std::string sweep_text(const Sweep& sweep, std::size_t width) {
   std::string out;
-  PlatformNames names;
-  TraceNames traces;
-  for (const auto& [r, set] : sweep.rows) {
-    names.add(r.label, r.platform);
-    traces.add(r.trace);
-  }
-  for (std::size_t i = 0; i < sweep.rows.size();) {
-    std::size_t end = i;
-    while (end < sweep.rows.size() && sweep.rows[end].row.trace == sweep.rows[i].row.trace) ++end;
-    const SweepRow *best = nullptr, *worst = nullptr;
-    std::size_t finished = 0;
-    RunsThatFound found;
-    for (std::size_t k = i; k < end; ++k) {
-      const SweepRow& r = sweep.rows[k];
-      found.add(r.row);
-      if (!r.row.finished) continue;
-      ++finished;
-      if (best == nullptr || r.row.makespan_s < best->row.makespan_s) best = &r;
-      if (worst == nullptr || r.row.makespan_s > worst->row.makespan_s) worst = &r;
-    }
+  const std::vector<CompareRow> all = compared_rows(sweep);
+  const PlatformNames names = platforms_of(all, PlatformNames::LongNames::kNumbered);
+  const TraceNames traces = traces_of(all);
+  for_each_swept_trace(sweep, [&](std::span<const SweepRow> rows) {
     if (!out.empty()) out += "\n";
-    const std::string trace = traces.of(sweep.rows[i].row.trace);
-    std::string answer;
-    if (best == nullptr)
-      answer = fmt::format("{}: deadlock in every run\n", trace);
-    else if (finished > 1 && is_as_fast(worst->row.makespan_s, best->row.makespan_s))
-      answer = fmt::format("{}: as long in {}, {}{}\n", trace,
-                           finished == end - i ? fmt::format("all {} runs", finished)
-                                               : fmt::format("the {} runs that end", finished),
-                           show_seconds(best->row.makespan_s), found.text());
-    else
-      answer = fmt::format("{}: fastest with {} on {}, {}{}\n", trace, words(best->set),
-                           names.of(best->row.label, best->row.platform), show_seconds(best->row.makespan_s),
-                           found.text());
-    out += wrap(answer, width, 2) + "\n";
+    out += wrap(sweep_headline(rows, traces, names) + "\n", width, 2) + "\n";
     Table table({{"#"},
                  {"set", Table::Align::kLeft},
                  {"platform", Table::Align::kLeft},
@@ -370,22 +393,18 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
                  {"slowdown"},
                  {"worst link", Table::Align::kLeft},
                  {"used"}});
-    for (std::size_t k = i; k < end; ++k) {
-      const auto& [r, set] = sweep.rows[k];
-      table.add({std::to_string(k - i + 1), words(set), names.of(r.label, r.platform), r.map,
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      const auto& [r, set] = rows[k];
+      table.add({std::to_string(k + 1), words(set), names.of(r.label, r.platform), r.map,
                  r.finished ? show_seconds(r.makespan_s) : "deadlock",
                  r.slowdown ? fmt::format("{:.3f}", *r.slowdown) : "-",
                  r.worst_link.empty() ? "-" : r.worst_link, show_percent(r.worst_link_utilization)});
     }
     out += table.text(width, 3) + "\n";
-    for (std::size_t k = i; k < end; ++k)
-      out += wrap(fmt::format("{}. {}\n", k - i + 1, sweep.rows[k].row.why), width, 3);
-    i = end;
-  }
-  std::vector<CompareRow> rows;
-  rows.reserve(sweep.rows.size());
-  for (const auto& r : sweep.rows) rows.push_back(r.row);
-  out += verified_text(rows) + "\n";
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      out += wrap(fmt::format("{}. {}\n", k + 1, rows[k].row.why), width, 3);
+  });
+  out += verified_text(all) + "\n";
   for (const std::string& w : sweep_warnings(sweep)) out += wrap("warning: " + w + "\n", width, 3);
   if (sweep.ranked_alike) out += "the ranking of the platforms is the same everywhere\n";
   const auto in_flip = [&](const std::string& called, const std::string& name) {

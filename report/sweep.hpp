@@ -73,6 +73,8 @@ struct Sweep {
 // `error`: why some rows are not there; empty: all are.
 [[nodiscard]] std::string sweep_json(const Sweep& sweep, const std::string& error = {});
 [[nodiscard]] std::string sweep_csv(const Sweep& sweep);
+// What is fastest, a sentence a trace, with the whole names of platforms.
+[[nodiscard]] std::vector<std::string> sweep_answers(const Sweep& sweep);
 [[nodiscard]] std::string sweep_text(const Sweep& sweep, std::size_t width = kUsualWidth);
 
 }  // namespace weft::report

@@ -203,8 +203,8 @@ Result<void> run(Options& o) {
       const std::string whole =
           one ? report::prediction_text(all.runs[0], all.closed[0], {}, report::kUnwrapped)
               : all.text(report::kUnwrapped);
-      WEFT_TRY(o.report.write(
-          report::page_of_document("predict", report::first_line(whole), report::json_text(j))));
+      WEFT_TRY(o.report.write(report::page_of_document("predict", {std::string(report::first_line(whole))},
+                                                       report::json_text(j))));
     }
   }
   if (!o.common.csv.empty() && !(one && all.runs.empty()))

@@ -313,8 +313,8 @@ Result<void> search(Options& o) {
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::search_json(facts)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::search_csv(facts)));
   if (o.report.wanted())
-    WEFT_TRY(o.report.write(report::page_of_document("search", report::last_line(report::search_text(facts)),
-                                                     report::search_json(facts))));
+    WEFT_TRY(o.report.write(report::page_of_document(
+        "search", {std::string(report::last_line(report::search_text(facts)))}, report::search_json(facts))));
   if (!o.histogram.empty()) WEFT_TRY(o.common.outputs->write("--histogram", report::histogram_csv(facts)));
   if (!o.svg.empty()) {
     WEFT_ASSIGN(const std::string picture, report::search_svg(facts));

@@ -172,11 +172,9 @@ Result<void> run(Options& o) {
   o.common.print(report::sweep_text(sweep, text_width()));
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::sweep_json(sweep, stopped)));
   if (!o.common.csv.empty()) WEFT_TRY(o.common.write_csv(report::sweep_csv(sweep)));
-  if (o.report.wanted()) {
-    const std::string text = report::sweep_text(sweep, report::kUnwrapped);
+  if (o.report.wanted())
     WEFT_TRY(o.report.write(
-        report::page_of_document("sweep", report::first_line(text), report::sweep_json(sweep, stopped))));
-  }
+        report::page_of_document("sweep", report::sweep_answers(sweep), report::sweep_json(sweep, stopped))));
   if (ended) return *std::move(ended);
   for (const auto& [row, set] : sweep.rows)
     if (!row.error.empty()) {

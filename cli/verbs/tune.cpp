@@ -121,7 +121,7 @@ Result<void> run(Options& o) {
   WEFT_TRY(o.common.write_json(document));
   WEFT_TRY(o.common.write_csv(report::tuning_csv(result)));
   if (o.report.wanted())
-    WEFT_TRY(o.report.write(report::page_of_document("tune", report::tuning_answer(facts), document)));
+    WEFT_TRY(o.report.write(report::page_of_document("tune", {report::tuning_answer(facts)}, document)));
   if (!result.complete) return ended(facts.error);
   return {};
 }

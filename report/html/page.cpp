@@ -86,6 +86,7 @@ Page page_of(std::string verb, std::vector<PageRun> runs, bool by_path) {
   page.ranking = rank_runs(facts, by_path);
   page.answer = runs.size() == 1 ? std::vector<std::string>{replay_answer(facts.front())}
                                  : compare_answers(page.ranking);
+  const PlatformNames names = platforms_of(page.ranking, PlatformNames::LongNames::kWhole);
   for (const CompareRow& row : page.ranking) {
     const predict::RunFacts& run = facts[row.run];
     if (runs.size() == 1 || run.sensitivity == nullptr) continue;
@@ -93,17 +94,17 @@ Page page_of(std::string verb, std::vector<PageRun> runs, bool by_path) {
     while (told.ends_with('\n')) told.pop_back();
     std::replace(told.begin(), told.end(), '\n', ' ');
     page.answer.push_back(fmt::format("What if, on {} ({} of the ranking): {}",
-                                      predict::platform_label(*run.platform),
+                                      names.of(row.label, row.platform),
                                       &row == page.ranking.data() ? "first" : "next", told));
   }
   page.runs = std::move(runs);
   return page;
 }
 
-Page page_of_document(std::string verb, std::string_view answer, std::string json) {
+Page page_of_document(std::string verb, std::vector<std::string> answer, std::string json) {
   Page page;
   page.verb = std::move(verb);
-  page.answer.emplace_back(answer);
+  page.answer = std::move(answer);
   page.document = std::move(json);
   return page;
 }

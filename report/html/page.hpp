@@ -56,7 +56,7 @@ void make_text(PageRun& run);
 [[nodiscard]] Page page_of(std::string verb, std::vector<PageRun> runs, bool by_path = false);
 
 // Of a verb whose own JSON is what there is to draw: "sweep", "predict", "tune", "search".
-[[nodiscard]] Page page_of_document(std::string verb, std::string_view answer, std::string json);
+[[nodiscard]] Page page_of_document(std::string verb, std::vector<std::string> answer, std::string json);
 // The answer of a text for people, which its first or last line is.
 [[nodiscard]] std::string_view first_line(std::string_view text);
 [[nodiscard]] std::string_view last_line(std::string_view text);

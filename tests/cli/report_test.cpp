@@ -169,7 +169,7 @@ void drop_machine(ordered_json& j) {
 TEST(CliReport, OtherVerbsShowTheirOwnObject) {
   const Workspace w;
   w.write("t.txt", kPingPong);
-  const std::string on = " --on " + kSlow;
+  const std::string on = " --on slow=" + kSlow;
   for (const std::string& command :
        {"sweep t.txt --raw" + on + " --set lat=1us,2us",
         std::string("predict hpl --on crossbar-16 --n 400 --nb 50 --p 2 --q 2"),

@@ -203,6 +203,23 @@ TEST(Compare, WhatIsCalledAlikeForShortIsNamedInFull) {
               HasSubstr("fastest on /a/x/net.graphml, 2 ms; slowest on x/net.graphml, 4 ms"));
 }
 
+// On a page no legend follows the sentence.
+TEST(Compare, AnAnswerHasWholeNamesAndTheTableNumbersThemAsTheyWereAskedFor) {
+  HandMade slow("crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops"),
+      fast("crossbar:n=4,bw=16Gbps,lat=1us,speed=10Gflops");
+  slow.slow(2000, Cause::kLateSender);
+  const auto rows = rank_runs({slow.facts(), fast.facts()});
+  EXPECT_THAT(
+      compare_answers(rows),
+      ::testing::ElementsAre("t.weft: fastest on crossbar:n=4,bw=16Gbps,lat=1us,speed=10Gflops, 2 ms; "
+                             "slowest on crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops, 4 ms (2.00 times as "
+                             "long)"));
+  EXPECT_THAT(compare_text(rows),
+              AllOf(StartsWith("t.weft: fastest on P2, 2 ms; slowest on P1, 4 ms"),
+                    ::testing::EndsWith("\nP1 = crossbar:n=4,bw=8Gbps,lat=1us,speed=10Gflops\n"
+                                        "P2 = crossbar:n=4,bw=16Gbps,lat=1us,speed=10Gflops\n")));
+}
+
 // A terminal would go on in the next line, as if it were another sentence.
 TEST(Compare, ALineEndInANameIsShownAsOne) {
   HandMade h("crossbar:n=4");

@@ -10,9 +10,12 @@
 namespace weft::report {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // Makespans in us by platform (a, b) and value of "bw" (x, y, z).
 struct Grid {
@@ -74,6 +77,22 @@ TEST(Sweep, AFlipNamesPlatformsAsTheUserWroteThemWhereTheirNamesAreTheSame) {
   EXPECT_EQ(s.flips[0].name_before, "x/p.textproto");
   EXPECT_EQ(s.flips[0].name_after, "y/p.textproto");
   EXPECT_THAT(sweep_text(s, kNoWidth), HasSubstr("flip: p is faster with bw=x, B with bw=y"));
+}
+
+// On a page no legend follows the sentences, of which every trace has one.
+TEST(Sweep, AnswersHaveWholeNames) {
+  Grid g({{1000, 1500}, {900, 600}, {500, 400}});
+  const std::string a = "torus:dims=2x4,bw=10GB/s,lat=1us,speed=1Gflops",
+                    b = "fat-tree:m=4,n=3,bw=10GB/s,lat=1us,speed=1Gflops";
+  for (std::size_t i = 0; i < g.list.size(); ++i) g.runs[i].platform.name = i % 2 == 0 ? a : b;
+  auto two = g.list;
+  for (SweepRun& r : two) r.facts.trace = "u.weft";
+  two.insert(two.begin(), g.list.begin(), g.list.end());
+  const auto s = sweep_runs(kAxes, two);
+  EXPECT_THAT(sweep_answers(s), ElementsAre("t.weft: fastest with bw=z on " + b + ", 400 us",
+                                            "u.weft: fastest with bw=z on " + b + ", 400 us"));
+  EXPECT_THAT(sweep_text(s, kNoWidth), AllOf(StartsWith("t.weft: fastest with bw=z on P2, 400 us\n"),
+                                             EndsWith("\nP1 = " + a + "\nP2 = " + b + "\n")));
 }
 
 TEST(Sweep, ATieIsNoFlip) {
