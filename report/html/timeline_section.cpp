@@ -52,6 +52,13 @@ class Kinds {
 };
 static_assert(traces::kOpKindCount + traces::kKernelCount + 1 < 256);
 
+// Of a run whose messages may come after the end of all ranks, at which nobody waits for them.
+std::int64_t tick_of(Duration makespan, const std::vector<replay::MessageSeen>& messages) {
+  Duration last = makespan;
+  for (const replay::MessageSeen& m : messages) last = std::max(last, m.arrived.time_since_epoch());
+  return last.count() / std::numeric_limits<std::uint32_t>::max() + 1;
+}
+
 std::uint32_t ticks(Duration d, std::int64_t tick) { return static_cast<std::uint32_t>(d.count() / tick); }
 std::uint32_t ticks(SimTime t, std::int64_t tick) { return ticks(t.time_since_epoch(), tick); }
 
@@ -171,7 +178,7 @@ Result<TimelineSection> timeline_section(const SpanThinner& spans, const LaneThi
                                          traces::TraceReader& trace, std::size_t most_path) {
   TimelineSection t;
   t.ranks = static_cast<std::uint32_t>(spans.spans().size());
-  t.tick = result.makespan.count() / std::numeric_limits<std::uint32_t>::max() + 1;
+  t.tick = tick_of(result.makespan, messages.messages());
   t.spans_seen = spans.seen();
   t.joined_below = spans.width();
   Kinds kinds(t);

@@ -1,6 +1,7 @@
 // The timeline of a run as the page draws it: spans of ranks and of their accelerators, messages as arrows, the critical path.
 //
-// Times are whole ticks of `tick` picoseconds, the least with which the makespan fits into 32 bits.
+// Times are whole ticks of `tick` picoseconds, the least with which the makespan and the last arrival of a message, which
+// may be later, fit into 32 bits.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include "report/html/packed.hpp"
 #include "report/html/run_collector.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/memory_trace.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "topology/placement/placement.hpp"
@@ -302,6 +303,32 @@ TEST(PageSections, SpansTakeTheTimesOfTheRanks) {
   EXPECT_EQ(t.path_from.front(), 0u);
   EXPECT_EQ(t.path_to.back(), static_cast<std::uint32_t>(c.result.makespan.count() / t.tick));
   for (std::size_t i = 1; i < t.path_from.size(); ++i) EXPECT_EQ(t.path_from[i], t.path_to[i - 1]);
+}
+
+// Nobody waits for a message of 60 ms that is sent when all ranks are done.
+TEST(PageSections, AMessageThatArrivesAfterAllRanksAreDoneDoesSoOnThePage) {
+  const topology::Platform platform = topology::load_platform("crossbar:n=2,bw=1MB/s,lat=1us").value();
+  weft::testing::MemoryTrace trace(2);
+  constexpr Duration kEnd = std::chrono::seconds(5);
+  trace.compute(0, kEnd);
+  trace.p2p(0, traces::OpKind::isend, 1, 7, 60'000, CommId(0), 0);
+  trace.p2p(1, traces::OpKind::irecv, 0, 7, 60'000, CommId(0), 0);
+  trace.compute(1, kEnd);
+  const std::vector<HostId> hosts{HostId(0), HostId(1)};
+  replay::ReplayOptions options;
+  RunCollector collector(trace, platform, hosts, options, {});
+  collector.attach(options);
+  const auto result = replay::replay(trace, platform, hosts, options).value();
+  EXPECT_LT(result.makespan, kEnd + std::chrono::milliseconds(1));
+  predict::RunFacts facts;
+  facts.platform = &platform;
+  facts.options = &options;
+  facts.result = &result;
+  const TimelineSection t = collector.finish(trace, facts).value().timeline.value();
+  ASSERT_EQ(t.arrived.size(), 1u);
+  const double tick_s = static_cast<double>(t.tick) * 1e-12;
+  EXPECT_NEAR(t.sent[0] * tick_s, 5.0, 1e-3);
+  EXPECT_NEAR(t.arrived[0] * tick_s, 5.06, 1e-3);
 }
 
 TEST(PageSections, KeepTheirBudgetAndSayWhatTheyLeftOut) {
