@@ -31,7 +31,10 @@ void SpanThinner::add(std::uint32_t rank, std::uint64_t op, SimTime begin, SimTi
 }
 
 void SpanThinner::widen() {
-  width_ = width_ == Duration(0) ? std::max(Duration(1), last_ / (1 << 20)) : width_ * 2;
+  // Never more than last_, with which each rank has one span: twice as much may be beyond what 64 bits hold.
+  width_ = width_ == Duration(0) ? std::max(Duration(1), last_ / (1 << 20))
+           : width_ <= last_ / 2 ? width_ * 2
+                                 : last_;
   kept_ = 0;
   for (auto& list : spans_) {
     std::vector<ThinSpan> fewer;
@@ -43,7 +46,7 @@ void SpanThinner::widen() {
 }
 
 void SpanThinner::finish() {
-  while (kept_ > std::max(most_, spans_.size()) && width_ <= 2 * last_) widen();
+  while (kept_ > std::max(most_, spans_.size()) && width_ < last_) widen();
 }
 
 }  // namespace weft::report

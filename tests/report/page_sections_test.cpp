@@ -140,6 +140,18 @@ TEST(SpanThinner, JoinsShortNeighboursAndNeverALongOne) {
   EXPECT_EQ(ops, seen);
 }
 
+// The longest run that there can be has 2^63 ps, 9.2e6 s.
+TEST(SpanThinner, KeepsItsBudgetInTheLongestRuns) {
+  constexpr std::size_t kMost = 500;
+  SpanThinner t(1, kMost);
+  constexpr std::int64_t kLength = 15'000'000'000'000'000;  // 15,000 s
+  for (std::int64_t i = 0; i < 600; ++i)
+    t.add(0, static_cast<std::uint64_t>(i), at(i * kLength), at((i + 1) * kLength));
+  t.finish();
+  EXPECT_LE(t.kept(), kMost);
+  EXPECT_EQ(t.spans()[0].back().end, at(600 * kLength));
+}
+
 TEST(MessageThinner, KeepsTheLongestAsASortWould) {
   const std::uint64_t seed = seed_of_test();
   SCOPED_TRACE(::testing::Message() << "WEFT_SEED=" << seed);
