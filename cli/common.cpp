@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -59,13 +60,14 @@ std::vector<Outputs::Given> other_words(const CommonOptions& common) {
   return words;
 }
 
-// Outputs of a verb that keeps journals, by all their names: who asks names them, not what is kept (weft merge). Of other
-// verbs they are what it is for.
+// Outputs, and what says only what is in them, by all their names: who asks names them, not what was asked (weft merge).
 std::vector<std::string> outputs_beside(const CommonOptions& common) {
   std::vector<std::string> names;
-  if (common.app->get_option_no_throw("--journal") == nullptr) return names;
+  const auto is_output = [&](const CLI::Option* o) {
+    return o != common.trace_output && common.outputs->has(o->get_name());
+  };
   for (const CLI::Option* o : common.app->get_options()) {
-    if (!common.outputs->has(o->get_name())) continue;
+    if (!is_output(o) && std::ranges::none_of(o->get_needs(), is_output)) continue;
     for (const std::string& name : o->get_snames()) names.push_back("-" + name);
     for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
   }
@@ -107,6 +109,14 @@ CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string&
   const auto comma = flags.rfind(',');
   common.outputs->add(comma == std::string::npos ? flags : flags.substr(comma + 1), &path, opened);
   return app.add_option(flags, path, help)->type_name("FILE");
+}
+
+CLI::Option* add_trace_output(CLI::App& app, CommonOptions& common, std::string& path,
+                              const std::string& help) {
+  CLI::Option* const o =
+      add_output(app, common, "-o,--output", path, help, Outputs::Opened::kByVerb)->required();
+  common.trace_output = o;
+  return o;
 }
 
 Result<void> refuse_unused(const CLI::App& app, const std::vector<std::string>& flags,

@@ -23,8 +23,9 @@ struct CommonOptions {
   std::string progress = "auto";
   std::uint64_t seed = 0;
   unsigned threads = 1;
-  std::string command;            // as the JSON tells it
-  const CLI::App* app = nullptr;  // whose options they are
+  std::string command;                        // as the JSON tells it
+  const CLI::App* app = nullptr;              // whose options they are
+  const CLI::Option* trace_output = nullptr;  // of add_trace_output()
   std::shared_ptr<Outputs> outputs = std::make_shared<Outputs>();
 
   [[nodiscard]] ProgressMode progress_mode() const;
@@ -51,6 +52,9 @@ void add_common(CLI::App& app, CommonOptions& common);
 // last of the names.
 CLI::Option* add_output(CLI::App& app, CommonOptions& common, const std::string& flags, std::string& path,
                         const std::string& help, Outputs::Opened opened = Outputs::Opened::kHere);
+// "-o,--output" of a verb that is there to write a trace: required, and the one output that its command tells.
+CLI::Option* add_trace_output(CLI::App& app, CommonOptions& common, std::string& path,
+                              const std::string& help);
 
 // Refuses those of `flags` that were given, as `what` has no use for them: an accepted flag acts. `expected`: what would give
 // them something to do.

@@ -89,9 +89,7 @@ Action setup(CLI::App& app) {
   app.add_option("--to", o->to, "format: " + traces::described_names(traces::trace_exports()))
       ->required()
       ->type_name("FORMAT");
-  add_output(app, o->common, "-o,--output", o->output, "where to (- = stdout, for formats that are one file)",
-             Outputs::Opened::kByVerb)
-      ->required()
+  add_trace_output(app, o->common, o->output, "where to (- = stdout, for formats that are one file)")
       ->type_name("OUT");
   o->collectives.add(app, "as the rules choose",
                      "the recorded library's, else default; for formats without collectives");

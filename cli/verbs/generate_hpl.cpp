@@ -27,9 +27,7 @@ Action setup(CLI::App& app) {
   auto o = std::make_shared<GenerateHplOptions>();
   add_common(app, o->common);
   add_hpl_flags(app, o->hpl);
-  add_output(app, o->common, "-o,--output", o->output, "the .weft file to write (- = stdout)",
-             Outputs::Opened::kByVerb)
-      ->required();
+  add_trace_output(app, o->common, o->output, "the .weft file to write (- = stdout)");
   return with_outputs(o->common, [o] { return generate_hpl(*o); });
 }
 

@@ -47,9 +47,7 @@ void add_pattern_commands(CLI::App& generate, std::vector<std::pair<const CLI::A
                                             fmt::format("{} [{}]", key.help, key.fallback));
       if (key.fallback == "off") option->expected(0, 1)->type_name("");
     }
-    add_output(*sub, o->common, "-o,--output", o->output, "the .weft file to write (- = stdout)",
-               Outputs::Opened::kByVerb)
-        ->required();
+    add_trace_output(*sub, o->common, o->output, "the .weft file to write (- = stdout)");
     add_common(*sub, o->common);
     commands.emplace_back(sub, with_outputs(o->common, [o, sub] { return run(*o, *sub); }));
   }

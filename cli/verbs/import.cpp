@@ -61,9 +61,7 @@ Action setup(CLI::App& app) {
   add_common(app, o->common);
   app.add_option("IN", o->inputs, "the trace: " + traces::described_names(traces::trace_formats()))
       ->required();
-  add_output(app, o->common, "-o,--output", o->output, "the .weft file to write (- = stdout)",
-             Outputs::Opened::kByVerb)
-      ->required();
+  add_trace_output(app, o->common, o->output, "the .weft file to write (- = stdout)");
   app.add_option("--from", o->from, "format of IN [sniffed]")
       ->type_name(traces::supported_names(traces::trace_formats(), "|"));
   return with_outputs(o->common, [o] { return import_trace(*o); });

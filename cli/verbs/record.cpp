@@ -284,9 +284,7 @@ Result<void> record(const Options& o) {
 Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   add_common(app, o->common);
-  add_output(app, o->common, "-o,--output", o->output, "the trace to write", Outputs::Opened::kByVerb)
-      ->required()
-      ->type_name("T.weft");
+  add_trace_output(app, o->common, o->output, "the trace to write")->type_name("T.weft");
   app.add_option("--clock", o->clock,
                  with_default("compute time: CPU time of the thread, or wall time", o->clock))
       ->check(word({"cpu", "wall"}))

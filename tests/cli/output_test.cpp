@@ -110,6 +110,20 @@ TEST_F(OutputTest, EveryVerbWritesJsonAndCsvAndSaysCommandVersionAndWarnings) {
   }
 }
 
+// Nor what says only what is in one.
+TEST_F(OutputTest, NoCommandTellsOutputsBesideTheTraceThatAVerbIsThereToWrite) {
+  const std::pair<const char*, const char*> lines[] = {
+      {"fit dgemm k.csv", " -o f.txt"},
+      {"report t.weft --on torus-16", " -op.html"},
+      {"replay t.weft --on torus-16", " --export perfetto:p.pf --ranks 0 --export=paraver:p --from-time 0"},
+      {"generate ring --ranks 4 --output g.weft", ""}};
+  for (const auto& [line, outputs] : lines) {
+    const Outcome o = w.weft(std::string(line) + outputs + " --quiet --json j.json");
+    ASSERT_EQ(o.exit_code, 0) << line << o.err;
+    EXPECT_EQ(json::parse(w.read("j.json"))["command"], "weft " + std::string(line));
+  }
+}
+
 TEST_F(OutputTest, AnOutputThatCannotBeWrittenIsToldBeforeAnythingRuns) {
   for (const std::string& line : kLines)
     for (const char* flag : {" --json none/x", " --csv none/x", " --json ."}) {

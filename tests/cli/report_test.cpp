@@ -49,11 +49,10 @@ TEST(CliReport, ComparesOnOnePage) {
   EXPECT_EQ(slow["makespan_s"], 0.002004);
   EXPECT_NEAR(slow["critical_path"]["parts"]["transfer_s"].get<double>(), 0.002, 1e-15);
   EXPECT_NEAR(slow["critical_path"]["parts"]["latency_s"].get<double>(), 4e-6, 1e-15);
-  // The same bytes from another run, by any number of threads.
-  ASSERT_EQ(w.weft(command + " -o page2.html --threads 2").exit_code, 0);
-  EXPECT_EQ(data_of(w.read("page2.html"))["runs"].dump(), j["runs"].dump());
-  ASSERT_EQ(w.weft(command + " -o page.html").exit_code, 0);
-  EXPECT_EQ(w.read("page.html"), html);
+  // The same bytes from another run, by any number of threads and wherever they go.
+  EXPECT_EQ(j["command"], "weft " + command);
+  ASSERT_EQ(w.weft(command + " --output=page2.html --threads 2").exit_code, 0);
+  EXPECT_EQ(w.read("page2.html"), html);
 }
 
 // What `replay --sensitivity` says of a platform stands on the page for the two best of three, and the sentences name them.
