@@ -88,7 +88,9 @@ std::string count_text(double n) {
 
 std::string schedules_text(double n) { return count_text(n) + (n == 1 ? " schedule" : " schedules"); }
 
+// Null beyond the largest double, which the text has as "over 10^308".
 nlohmann::ordered_json number(double n) {
+  if (!std::isfinite(n)) return nullptr;
   if (n < 9e15) return static_cast<std::uint64_t>(n);
   return n;
 }

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "topology/platform/platform.hpp"
@@ -57,6 +58,16 @@ TEST(SearchReport, TextSaysTheAnswerInOneLine) {
   EXPECT_THAT(text,
               HasSubstr("= 2 T, proven optimal: all schedules were looked at, and it meets the link bound"));
   EXPECT_THAT(text, HasSubstr("0>1 1"));
+}
+
+TEST(SearchReport, MoreSchedulesThanADoubleHoldsAreNull) {
+  Searched s(schedule::Mode::kAsync);
+  s.result.schedules = s.result.symmetries = std::numeric_limits<double>::infinity();
+  const auto j = nlohmann::json::parse(search_json(s.facts));
+  EXPECT_TRUE(j["schedules_total"].is_null());
+  EXPECT_TRUE(j["symmetries"].is_null());
+  EXPECT_EQ(j["schedules_evaluated"], 2);
+  EXPECT_THAT(search_text(s.facts), HasSubstr("3 messages, over 10^308 schedules, async"));
 }
 
 TEST(SearchReport, JsonAndCsvAgreeOnTheSchedule) {

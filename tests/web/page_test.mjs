@@ -383,6 +383,15 @@ async function otherVerbs({ weft, open, folder }) {
   }
 }
 
+// More schedules than a double holds.
+async function manySchedules({ weft, open }) {
+  const text = weft('search', 'halo', '--grid', '16x16', '--on', 'torus:dims=16x16,bw=10GB/s,lat=1us', '--evaluations', '100', '--nodes', '100', '--report', 'many.html');
+  assert.match(text, /, over 10\^308 schedules, /);
+  const page = await open('many.html');
+  assert.match(await page.locator('#distribution p').first().textContent(), /^[0-9,]+ of over 10\^308 schedules were timed; /);
+  page.quiet();
+}
+
 // The Gantt over links: a message is on each link of its route, and a click or key chooses it there and in the table.
 async function linksByTime(page, json) {
   const gantt = page.locator('#occupation canvas');
@@ -524,7 +533,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, oddRuns, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, manySchedules, oddRuns, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -13,11 +13,14 @@ export interface Search {
   transfers: Transfer[];
   ranks: number; best_s: number; worst_s: number; mean_s: number; lower_bound_s: number; hosts: string[];
   best: { rank: number; sends: number[] }[]; steps: Step[]; histogram?: { from_s: number; to_s: number; count: number }[];
-  schedules_total: number; schedules_evaluated: number; proved_optimal: boolean; proof: string | null;
+  schedules_total: number | null; schedules_evaluated: number | null; // null: over 10^308
+  proved_optimal: boolean; proof: string | null;
 }
 
 const kLeft = 70;
 const kRow = 26;
+
+const many = (n: number | null) => (n === null ? 'over 10^308' : count(n));
 
 export const schedule: DocumentSection = {
   id: 'schedule',
@@ -70,7 +73,7 @@ export const distribution: DocumentSection = {
   title: 'All schedules',
   draw(box: HTMLElement, document: unknown): boolean {
     const s = document as Search;
-    box.append(el('p', {}, `${count(s.schedules_evaluated)} of ${count(s.schedules_total)} schedules were timed; best ${seconds(s.best_s)}, mean ${seconds(s.mean_s)}, ` +
+    box.append(el('p', {}, `${many(s.schedules_evaluated)} of ${many(s.schedules_total)} schedules were timed; best ${seconds(s.best_s)}, mean ${seconds(s.mean_s)}, ` +
       `worst ${seconds(s.worst_s)}, none can be below ${seconds(s.lower_bound_s)}. ${s.proved_optimal ? `The best is proven optimal: ${s.proof}.` : 'Not proven optimal.'}`));
     const bins = s.histogram ?? [];
     if (bins.length === 0) return true;
