@@ -392,6 +392,21 @@ async function manySchedules({ weft, open }) {
   page.quiet();
 }
 
+// Verbs that were interrupted: what there is, why it is not all, and no number for what is not known.
+async function interrupted({ open, folder }) {
+  for (const verb of ['sweep', 'predict', 'tune', 'search']) { // the pages of otherVerbs
+    const [before, data, after] = readFileSync(path.join(folder, `${verb}.html`), 'utf8').split(/(?<=<script id="data"[^>]*>)([^<]*)/);
+    const json = JSON.parse(data);
+    json.document.error = 'interrupted after 2 of 4 <runs>';
+    if (verb === 'search') Object.assign(json.document, { worst_s: null, mean_s: null, median_s: null, histogram: [], proved_optimal: false, proof: 'none' });
+    writeFileSync(path.join(folder, 'interrupted.html'), before + JSON.stringify(json).replaceAll('<', '\\u003c') + after);
+    const page = await open('interrupted.html');
+    assert.equal(await page.locator('header + .error').textContent(), json.document.error);
+    if (verb === 'search') assert.match(await page.locator('#distribution').textContent(), /were timed; best [0-9.]+ ms, none can be below [0-9.]+ ms\./);
+    page.quiet();
+  }
+}
+
 // The Gantt over links: a message is on each link of its route, and a click or key chooses it there and in the table.
 async function linksByTime(page, json) {
   const gantt = page.locator('#occupation canvas');
@@ -533,7 +548,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, manySchedules, oddRuns, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, interrupted, manySchedules, oddRuns, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -53,7 +53,9 @@ function header(page: Page): HTMLElement {
 
 function showDocument(page: Page, root: HTMLElement): void {
   const nav = el('nav', { 'aria-label': 'sections' });
-  root.append(header(page), nav);
+  // Why it is not the whole answer: an interrupt.
+  const { error } = page.document as { error?: string };
+  root.append(header(page), ...(error ? [el('p', { class: 'error' }, error)] : []), nav);
   for (const s of kDocuments[page.verb] ?? []) {
     const box = el('section', { id: s.id }, el('h2', {}, s.title));
     root.append(box);

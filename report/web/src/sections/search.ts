@@ -11,7 +11,8 @@ export interface Transfer { src: number; dst: number; bytes: number; start_s: nu
 export interface Search {
   links: { name: string; id: number; bandwidth_Bps: number }[]; // id: the fabric's order
   transfers: Transfer[];
-  ranks: number; best_s: number; worst_s: number; mean_s: number; lower_bound_s: number; hosts: string[];
+  ranks: number; best_s: number; lower_bound_s: number; hosts: string[];
+  worst_s: number | null; mean_s: number | null; // null: interrupted before any were drawn
   best: { rank: number; sends: number[] }[]; steps: Step[]; histogram?: { from_s: number; to_s: number; count: number }[];
   schedules_total: number | null; schedules_evaluated: number | null; // null: over 10^308
   proved_optimal: boolean; proof: string | null;
@@ -73,8 +74,8 @@ export const distribution: DocumentSection = {
   title: 'All schedules',
   draw(box: HTMLElement, document: unknown): boolean {
     const s = document as Search;
-    box.append(el('p', {}, `${many(s.schedules_evaluated)} of ${many(s.schedules_total)} schedules were timed; best ${seconds(s.best_s)}, mean ${seconds(s.mean_s)}, ` +
-      `worst ${seconds(s.worst_s)}, none can be below ${seconds(s.lower_bound_s)}. ${s.proved_optimal ? `The best is proven optimal: ${s.proof}.` : 'Not proven optimal.'}`));
+    box.append(el('p', {}, `${many(s.schedules_evaluated)} of ${many(s.schedules_total)} schedules were timed; best ${seconds(s.best_s)}, ${s.mean_s === null ? '' : `mean ${seconds(s.mean_s)}, `}` +
+      `${s.worst_s === null ? '' : `worst ${seconds(s.worst_s)}, `}none can be below ${seconds(s.lower_bound_s)}. ${s.proved_optimal ? `The best is proven optimal: ${s.proof}.` : 'Not proven optimal.'}`));
     const bins = s.histogram ?? [];
     if (bins.length === 0) return true;
     const most = Math.max(...bins.map((b) => b.count));
