@@ -466,6 +466,31 @@ async function oddRuns({ weft, open, folder }) {
   }
 }
 
+// One of two runs hangs: it is not the fastest, wherever it is sorted, and its row in the CSV says what became of it.
+async function deadlockBesideARun({ weft, open, folder }) {
+  writeFileSync(path.join(folder, 'cross.txt'), '0 init\n1 init\n0 send 1 7 66000 6\n1 send 0 8 66000 6\n0 recv 1 8 66000 6\n1 recv 0 7 66000 6\n0 finalize\n1 finalize\n');
+  for (const [name, eager] of [['small', '64KiB'], ['big', '1MiB']])
+    writeFileSync(path.join(folder, `${name}.textproto`), 'topology { family: "crossbar" set: "n=2" set: "bw=1GB/s" set: "lat=1us" }\n' + `mpi { eager_limit: "${eager}" }\n`);
+  const on = ['--on', 'small=small.textproto', '--on', 'big=big.textproto'];
+  const column = (csv, name) => { const lines = csv.trim().split('\n').map((l) => l.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/)); return lines.slice(1).map((l) => l[lines[0].indexOf(name)]); };
+  for (const [verb, file, id, more] of [['report', '-o', 'ranking', []], ['sweep', '--report', 'sweep', ['--set', 'lat=1us']]]) {
+    assert.throws(() => weft(verb, 'cross.txt', ...on, ...more, '--quiet', file, 'hangs.html', '--csv', 'hangs.csv'), { status: 1 });
+    const page = await open('hangs.html');
+    const head = page.locator(`#${id}`).getByRole('button', { name: /^time/ });
+    const times = () => page.locator(`#${id} tbody tr`).evaluateAll((rows) => rows.map((r) => /\tdeadlock\t/.test([...r.children].map((c) => c.textContent).join('\t'))));
+    for (let turn = 0; turn < 2; ++turn) {
+      await head.click();
+      assert.deepEqual(await times(), [false, true]);
+    }
+    await page.locator(`#${id} .tools button:visible`).last().click();
+    const copied = await page.evaluate(() => window.copied), written = readFileSync(path.join(folder, 'hangs.csv'), 'utf8');
+    for (const name of ['label', 'platform']) assert.deepEqual(column(copied, name).sort(), column(written, name).sort(), `${verb} ${name}`);
+    assert.deepEqual(column(copied, 'makespan_s').map(Number).sort(), column(written, 'makespan_s').map(Number).sort(), verb);
+    assert.match(copied, /,deadlock: 2 ranks wait forever[^\n]*\n$/);
+    page.quiet();
+  }
+}
+
 // The fastest run takes no time, so nothing is so many times as long or so many percent longer; all leave a message.
 async function againstNoTime({ weft, open, folder }) {
   writeFileSync(path.join(folder, 'left.txt'), '0 init\n1 init\n0 isend 1 7 0 6\n0 send 1 8 0 6\n1 recv 0 8 0 6\n0 finalize\n1 finalize\n');
@@ -548,7 +573,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, interrupted, manySchedules, oddRuns, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, interrupted, manySchedules, oddRuns, deadlockBesideARun, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -4,9 +4,11 @@ import { copyText, el } from './dom';
 
 export interface Column<T> {
   title: string;
-  value: (row: T) => number | string | null; // to sort by and for the CSV
+  value: (row: T) => number | string | null; // for the CSV
+  order?: (row: T) => number | string | null; // to sort by; otherwise the value. Null comes last
   text?: (row: T) => string; // as shown; otherwise the value
   csv?: string; // name of the column in the CSV; otherwise the title
+  unseen?: boolean; // only in the CSV
 }
 export interface Options<T> {
   choose?: (row: T) => void;
@@ -29,7 +31,8 @@ export function csvOf<T>(columns: Column<T>[], rows: T[]): string {
   return lines.map((l) => l.join(',') + '\n').join('');
 }
 
-export function table<T>(columns: Column<T>[], rows: T[], options: Options<T>): Table {
+export function table<T>(all: Column<T>[], rows: T[], options: Options<T>): Table {
+  const columns = all.filter((c) => !c.unseen);
   let order = rows.slice();
   let sorted = -1;
   let down = false;
@@ -39,12 +42,12 @@ export function table<T>(columns: Column<T>[], rows: T[], options: Options<T>): 
   const heads = columns.map((c, i) =>
     el('th', { scope: 'col', class: numeric[i] ? 'number' : '' }, el('button', { type: 'button', click: () => sort(i) }, c.title)));
   const more = el('button', { type: 'button', click: () => { most = rows.length; draw(); } });
-  const copy = el('button', { type: 'button', click: () => void copyText(csvOf(columns, order), copy) }, 'copy as CSV');
+  const copy = el('button', { type: 'button', click: () => void copyText(csvOf(all, order), copy) }, 'copy as CSV');
 
   function sort(i: number): void {
     down = sorted === i ? !down : numeric[i]!;
     sorted = i;
-    const value = columns[i]!.value;
+    const value = columns[i]!.order ?? columns[i]!.value;
     const sign = down ? -1 : 1;
     order = rows.slice().sort((a, b) => {
       const x = value(a), y = value(b);

@@ -15,14 +15,24 @@ export function rowName(r: Row, page: Page): string {
   return parts.join(' ');
 }
 
+// Columns of every table of runs: what is only in the CSV is called as in that of `compare --csv`. A run that hangs took no time.
+export const platformColumns: Column<Row>[] = [
+  { title: 'platform', value: (r) => r.platform, order: (r) => r.label ?? r.platform, text: (r) => r.label ?? r.platform },
+  { title: 'label', value: (r) => r.label ?? null, unseen: true },
+];
+export const timeColumn: Column<Row> = {
+  title: 'time', csv: 'makespan_s', value: (r) => r.makespan_s, order: (r) => (isDeadlock(r) ? null : r.makespan_s), text: (r) => (isDeadlock(r) ? 'deadlock' : seconds(r.makespan_s)),
+};
+export const errorColumn: Column<Row> = { title: 'error', value: (r) => r.error ?? null, unseen: true };
+
 export function ranking(page: Page, shown: () => number, show: (run: number) => void): { root: HTMLElement; update(): void } {
   const place = new Map(page.rows.map((r, i) => [r, i + 1]));
   const columns: Column<Row>[] = [
     { title: '#', value: (r) => place.get(r)! },
-    { title: 'platform', value: (r) => r.platform, text: (r) => r.label ?? r.platform },
+    ...platformColumns,
     { title: 'map', value: (r) => r.map },
     { title: 'routing', value: (r) => r.routing },
-    { title: 'time', csv: 'makespan_s', value: (r) => r.makespan_s, text: (r) => (isDeadlock(r) ? 'deadlock' : seconds(r.makespan_s)) },
+    timeColumn,
     { title: 'slowdown', value: (r) => r.slowdown, text: (r) => r.slowdown?.toFixed(3) ?? '-' },
     { title: 'hops', csv: 'mean_hops', value: (r) => r.mean_hops, text: (r) => r.mean_hops.toFixed(2) },
     { title: 'worst link', csv: 'worst_link', value: (r) => r.worst_link },
@@ -32,6 +42,7 @@ export function ranking(page: Page, shown: () => number, show: (run: number) => 
     { title: 'hosts', value: (r) => r.hosts },
     { title: 'switches', value: (r) => r.switches },
     { title: 'cables', value: (r) => r.cables },
+    errorColumn,
   ];
   if (page.rows.some((r) => r.trace !== page.rows[0]!.trace)) columns.splice(1, 0, { title: 'trace', value: (r) => r.trace });
   const several = page.runs.length > 1;

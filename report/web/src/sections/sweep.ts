@@ -3,6 +3,7 @@ import { curves, type Curve } from '../curves';
 import { isDeadlock, type Row } from '../data';
 import { el } from '../dom';
 import { percent, seconds } from '../format';
+import { errorColumn, platformColumns, timeColumn } from './ranking';
 import type { DocumentSection } from '../section';
 import { table } from '../table';
 
@@ -59,13 +60,14 @@ export const sweepRows: DocumentSection = {
     box.append(table<SweepRow>([
       ...(new Set(rows.map((r) => r.trace)).size > 1 ? [{ title: 'trace', value: (r: SweepRow) => r.trace }] : []),
       ...keys.map((k) => ({ title: k, value: (r: SweepRow) => r.set[k]! })),
-      { title: 'platform', value: (r) => r.label ?? r.platform },
+      ...platformColumns,
       { title: 'map', value: (r) => r.map },
-      { title: 'time', csv: 'makespan_s', value: (r) => r.makespan_s, text: (r) => (isDeadlock(r) ? 'deadlock' : seconds(r.makespan_s)) },
+      timeColumn,
       { title: 'slowdown', value: (r) => r.slowdown, text: (r) => r.slowdown?.toFixed(3) ?? '-' },
       { title: 'worst link', csv: 'worst_link', value: (r) => r.worst_link },
       { title: 'used', csv: 'worst_link_utilization', value: (r) => r.worst_link_utilization, text: (r) => percent(r.worst_link_utilization) },
       { title: 'why', value: (r) => r.why },
+      errorColumn,
     ], rows, { caption: 'Runs of the sweep' }).root);
     return true;
   },
