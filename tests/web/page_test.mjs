@@ -114,6 +114,14 @@ async function oneReplay({ weft, open, folder }) {
   assert.equal(await page.locator('#path tr[aria-selected] td').first().textContent(), '3');
   await rank.click();
   assert.equal(await page.locator('#ranks tr[aria-selected]').count(), 0);
+  // From the keyboard, too: the row that was chosen keeps the focus, so that Enter lets it go and Tab goes on from there.
+  await rank.focus();
+  for (const chosen of [['3'], []]) {
+    await page.keyboard.press('Enter');
+    assert.deepEqual(await page.locator('#ranks tr[aria-selected] td:first-child').allTextContents(), chosen);
+  }
+  await page.keyboard.press('Tab');
+  assert.equal(await page.evaluate(() => document.activeElement.firstChild.textContent), '4');
   await page.locator('#path td', { hasText: result.critical_path.by_link[0].name }).first().click();
   if (result.links.some((l) => l.name === result.critical_path.by_link[0].name))
     assert.equal(await page.locator('#links tr[aria-selected] td').first().textContent(), result.critical_path.by_link[0].name);
@@ -183,6 +191,20 @@ async function pictures({ weft, open, folder }) {
   const square = await page.locator('#matrix canvas').boundingBox();
   await page.locator('#matrix canvas').click({ position: { x: 80, y: 20 + ((square.height - 20) * 2.5) / 16 } });
   assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), '2');
+  // Arrow keys move a cursor, at first to the first place; Enter chooses what it is on.
+  const press = async (id, ...keys) => {
+    await page.locator(`#${id} canvas`).focus();
+    for (const key of keys) await page.keyboard.press(key);
+    return page.locator(`#${id} .about`).textContent();
+  };
+  const data = JSON.parse(await page.locator('#data').textContent()).runs[0];
+  assert.match(await press('matrix', 'ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter'), /^rank 3 sends [0-9.]+ [kM]B to 1$/);
+  assert.equal(await page.locator('#ranks tr[aria-selected] td').first().textContent(), '3');
+  assert.ok((await press('heat', 'ArrowDown', 'ArrowDown', 'ArrowDown', 'Enter')).startsWith(`${data.traffic.heat.links[2]}: `));
+  assert.equal(await page.locator('#links tr[aria-selected] td').first().textContent(), data.traffic.heat.links[2]);
+  assert.ok((await press('network', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 'Enter')).startsWith(`${data.drawing.links[0]}: `));
+  await page.keyboard.press('Tab');
+  assert.equal((await page.locator('#network .about').textContent()).trim(), '', 'the cursor goes with the focus');
   // Something is drawn: more than one colour on every canvas.
   for (const id of ['timeline', 'heat', 'network', 'matrix']) {
     const colours = await page.locator(`#${id} canvas`).evaluate((c) =>
@@ -377,6 +399,13 @@ async function otherVerbs({ weft, open, folder }) {
     const step = json.steps[0], [from, to] = step.messages[0], end = json.steps.at(-1).finish_s;
     await chart.hover({ position: { x: 70 + ((size.width - 74) * (step.start_s + step.finish_s)) / 2 / end, y: 20 + (from + 0.5) * 26 } });
     assert.ok((await page.locator('#schedule-about').textContent()).startsWith(`${from} sends to ${to} from `));
+    await page.mouse.move(0, 0);
+    await chart.focus();
+    await page.keyboard.press('ArrowRight'); // from there on
+    const [next, target] = step.messages[1];
+    assert.ok((await page.locator('#schedule-about').textContent()).startsWith(`${next} sends to ${target} from `));
+    assert.deepEqual(await cells(page, '#distribution table', 3), json.histogram.slice(0, 10).map((b) => b.count.toLocaleString('en')));
+    assert.equal(await page.locator('#distribution canvas[tabindex]').count(), 0, 'there is nothing to do with it');
     assert.ok((await page.locator('#distribution').textContent()).includes('proven optimal'));
     await linksByTime(page, json);
     page.quiet();

@@ -9,8 +9,15 @@ export interface Canvas {
   redraw(): void; // once before the next frame
 }
 
-export function canvas(tall: number, label: string, draw: (c: Canvas) => void): Canvas {
-  const root = el('canvas', { tabindex: 0, role: 'img', 'aria-label': label });
+// `key`: what a key does, false where it does nothing. A canvas without keys is no stop of the Tab key.
+export function canvas(tall: number, label: string, draw: (c: Canvas) => void, key?: (name: string) => boolean): Canvas {
+  const root = el('canvas', { role: 'img', 'aria-label': label });
+  if (key) {
+    root.tabIndex = 0;
+    root.addEventListener('keydown', (e) => {
+      if (!e.ctrlKey && !e.altKey && !e.metaKey && key(e.key)) e.preventDefault();
+    });
+  }
   root.style.height = `${tall}px`;
   let asked = false;
   let width = 0, height = 0; // asking the element lays out the page
@@ -42,6 +49,13 @@ export function canvas(tall: number, label: string, draw: (c: Canvas) => void): 
   new ResizeObserver(() => c.redraw()).observe(root);
   addEventListener('themechange', () => c.redraw());
   return c;
+}
+
+// Where an arrow key leads from `at` of `count` in a ring; -1 is nowhere. Null: another key, or nothing to go to.
+export function stepped(key: string, at: number, count: number): number | null {
+  const by = key === 'ArrowRight' || key === 'ArrowDown' ? 1 : key === 'ArrowLeft' || key === 'ArrowUp' ? -1 : 0;
+  if (by === 0 || count === 0) return null;
+  return at < 0 ? (by > 0 ? 0 : count - 1) : (at + by + count) % count;
 }
 
 // A colour of the style sheet.

@@ -1,4 +1,4 @@
-// A grid of amounts as pixels, stretched over a canvas, with what is under the pointer told below it.
+// A grid of amounts as pixels, stretched over a canvas, with what is under the pointer, or the cursor that arrow keys move, told below it.
 import { kAmountPixels } from './amounts';
 import { canvas, colour, shortened, type Canvas } from './canvas';
 import { el } from './dom';
@@ -25,7 +25,21 @@ export function pixelGrid(grid: Grid, label: string, left: number, rowHeight: nu
   buffer.getContext('2d')!.putImageData(image, 0, 0);
   const about = el('p', { class: 'note about', 'aria-live': 'polite' }, ' ');
 
-  const c: Canvas = canvas(kTop + Math.min(most, grid.rows * rowHeight), label, () => {
+  let cursor: [number, number] | null = null;
+  const move = (to: [number, number] | null) => {
+    cursor = to;
+    about.textContent = to ? grid.tell(...to) : ' ';
+    c.redraw();
+  };
+  const steps: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+  const within = (v: number, count: number) => Math.max(0, Math.min(count - 1, v));
+  const key = (name: string): boolean => {
+    const step = steps[name];
+    if (step) move(cursor ? [within(cursor[0] + step[0], grid.columns), within(cursor[1] + step[1], grid.rows)] : [0, 0]);
+    else if (name === 'Enter' && cursor) grid.choose(...cursor);
+    return step !== undefined || name === 'Enter';
+  };
+  const c: Canvas = canvas(kTop + Math.min(most, grid.rows * rowHeight), `${label}; arrow keys move a cursor, Enter chooses`, () => {
     const g = c.context, width = c.width() - left, height = c.height() - kTop, each = height / grid.rows;
     g.imageSmoothingEnabled = false;
     g.drawImage(buffer, left, kTop, width, height);
@@ -41,11 +55,14 @@ export function pixelGrid(grid: Grid, label: string, left: number, rowHeight: nu
     g.textAlign = 'center';
     grid.axis(g, left, width);
     const chosen = grid.chosenRow();
-    if (chosen === null) return;
-    g.strokeStyle = colour('--mark');
     g.lineWidth = 2;
-    g.strokeRect(left, kTop + chosen * each, width - 1, each);
-  });
+    g.strokeStyle = colour('--mark');
+    if (chosen !== null) g.strokeRect(left, kTop + chosen * each, width - 1, each);
+    if (!cursor) return;
+    const wide = width / grid.columns;
+    g.strokeRect(left + cursor[0] * wide - 1, kTop + cursor[1] * each - 1, wide + 2, each + 2);
+  }, key);
+  c.root.addEventListener('blur', () => move(null));
   const at = (e: MouseEvent): [number, number] | null => {
     const column = Math.floor(((e.offsetX - left) / (c.width() - left)) * grid.columns);
     const row = Math.floor(((e.offsetY - kTop) / (c.height() - kTop)) * grid.rows);

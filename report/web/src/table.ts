@@ -63,6 +63,7 @@ export function table<T>(all: Column<T>[], rows: T[], options: Options<T>): Tabl
 
   function draw(): void {
     const { choose, chosen } = options;
+    const focused = Array.from(body.children).indexOf(document.activeElement!); // its row is made anew
     body.replaceChildren(...order.slice(0, most).map((row) => {
       const line = el('tr', {}, ...columns.map((c, i) => {
         const v = c.value(row);
@@ -81,6 +82,7 @@ export function table<T>(all: Column<T>[], rows: T[], options: Options<T>): Tabl
       if (chosen?.(row)) line.setAttribute('aria-selected', 'true');
       return line;
     }));
+    (body.children[focused] as HTMLElement | undefined)?.focus({ preventScroll: true });
     more.textContent = `show all ${rows.length} rows`;
     more.hidden = rows.length <= most;
   }

@@ -1,7 +1,7 @@
 // The best schedule over links: a row a link, each message that it carries as tall as its share of the link.
 import { ticks } from 'd3-array';
 import { amountColour, amountLegend } from '../amounts';
-import { canvas, colour, shortened } from '../canvas';
+import { canvas, colour, shortened, stepped } from '../canvas';
 import { el } from '../dom';
 import { bytes, count, seconds } from '../format';
 import type { Search, Transfer } from './search';
@@ -65,7 +65,7 @@ export const occupation: DocumentSection = {
       const tall = kRow - 5, floor = kTop + (b.row + 1) * kRow - 2;
       return [x(b.from), floor - b.high * tall, x(b.to) - x(b.from), (b.high - b.low) * tall];
     };
-    const c = canvas(kTop + rows.length * kRow, 'messages on links over time; left and right arrow keys choose a message, Escape lets it go', () => {
+    const c = canvas(kTop + rows.length * kRow, 'messages on links over time; arrow keys choose a message, Escape lets it go', () => {
       const g = c.context;
       g.font = '11px system-ui, sans-serif';
       g.textBaseline = 'middle';
@@ -94,6 +94,11 @@ export const occupation: DocumentSection = {
         if (wide > 40 && tall > 11) g.fillText(`${src} to ${dst}`, left + wide / 2, top + tall / 2 + 1);
       }
       g.globalAlpha = 1;
+    }, (name) => {
+      const next = stepped(name, chosen === null ? -1 : byStart.indexOf(chosen), byStart.length);
+      if (next !== null) choose(byStart[next]!);
+      else if (name === 'Escape') choose(null);
+      return next !== null || name === 'Escape';
     });
     const under = (e: MouseEvent): number | null => {
       const b = bars.find((one) => {
@@ -109,15 +114,6 @@ export const occupation: DocumentSection = {
     c.root.addEventListener('click', (e) => {
       const m = under(e);
       choose(m === chosen ? null : m);
-    });
-    c.root.addEventListener('keydown', (e) => {
-      const by = e.key === 'ArrowRight' ? 1 : e.key === 'ArrowLeft' ? -1 : 0;
-      if (by === 0 && e.key !== 'Escape') return;
-      e.preventDefault();
-      const n = byStart.length;
-      if (by === 0) choose(null);
-      else if (chosen === null) choose(byStart[by > 0 ? 0 : n - 1]!);
-      else choose(byStart[(byStart.indexOf(chosen) + by + n) % n]!);
     });
     const messages = table<number>([
       { title: 'from', csv: 'src', value: (m) => s.transfers[m]!.src }, { title: 'to', csv: 'dst', value: (m) => s.transfers[m]!.dst },

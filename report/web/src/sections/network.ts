@@ -1,7 +1,7 @@
 // The network, drawn: hosts as squares, switches as circles, links coloured by use or waiting. Places come from Weft
 // (report/html/drawing.hpp).
 import { amountColour, amountLegend } from '../amounts';
-import { canvas, colour, type Canvas } from '../canvas';
+import { canvas, colour, stepped, type Canvas } from '../canvas';
 import { largest, unpackAll } from '../columns';
 import type { Run } from '../data';
 import { el } from '../dom';
@@ -62,7 +62,18 @@ export const network: Section = {
         g.quadraticCurveTo(...m, ...b);
         g.stroke();
       };
-      const c: Canvas = canvas(520, 'drawing of the network', () => {
+      const point = (i: number) => {
+        over = i;
+        about.textContent = i >= 0 ? told(i) : ' ';
+        c.redraw();
+      };
+      const key = (name: string): boolean => {
+        const next = stepped(name, over, d.links.length);
+        if (next !== null) point(next);
+        else if (name === 'Enter' && over >= 0) choice.link(d.links[over]!);
+        return next !== null || name === 'Enter';
+      };
+      const c: Canvas = canvas(520, 'drawing of the network; arrow keys go from link to link, Enter chooses it', () => {
         const g = c.context;
         const values = measure();
         const order = Array.from(values.keys()).sort((p, q) => values[p]! - values[q]!);
@@ -92,7 +103,7 @@ export const network: Section = {
           const [px, py] = place(v);
           g.fillText(name, px, v < d.hosts ? py + 16 : py - 9);
         });
-      });
+      }, key);
       const update = () => {
         most = largest(measure());
         legend.replaceChildren(amountLegend('0', by.value === 'waited' ? `${seconds(most)} waited` : `${percent(most)} used`));
@@ -111,11 +122,8 @@ export const network: Section = {
         }
         return best;
       };
-      c.root.addEventListener('pointermove', (e) => {
-        over = nearest(e);
-        about.textContent = over >= 0 ? told(over) : ' ';
-        c.redraw();
-      });
+      c.root.addEventListener('pointermove', (e) => point(nearest(e)));
+      c.root.addEventListener('blur', () => point(-1));
       c.root.addEventListener('click', (e) => {
         const i = nearest(e);
         if (i >= 0) choice.link(d.links[i]!);

@@ -1,6 +1,6 @@
 // A schedule of halo messages: who sends to whom when, and how all schedules are distributed.
 import { amountColour, amountLegend } from '../amounts';
-import { canvas, colour } from '../canvas';
+import { canvas, colour, stepped } from '../canvas';
 import { el } from '../dom';
 import { count, seconds } from '../format';
 import type { DocumentSection } from '../section';
@@ -31,7 +31,18 @@ export const schedule: DocumentSection = {
     const end = Math.max(...s.steps.map((p) => p.finish_s));
     const about = el('p', { class: 'note about', id: 'schedule-about', 'aria-live': 'polite' }, ' ');
     const x = (t: number, width: number) => kLeft + (t / end) * (width - kLeft - 4);
-    const c = canvas(20 + s.ranks * kRow, 'messages by sender over time', () => {
+    // What the pointer or the arrow keys are at: messages of steps, one after the other.
+    const all = s.steps.flatMap((p) => p.messages.map(([from, to], i) => ({ p, from, to, factor: p.factors[i]! })));
+    let over = -1;
+    const point = (at: number) => {
+      if (at === over) return;
+      over = at;
+      const m = all[at];
+      about.textContent = m ? `${m.from} sends to ${m.to} from ${seconds(m.p.start_s)} to ${seconds(m.p.finish_s)}, at ${m.factor.toFixed(3)} of its rate alone` +
+        (m.p.congested.length > 0 ? `; congested: ${m.p.congested.join(', ')}` : '') : ' ';
+      c.redraw();
+    };
+    const c = canvas(20 + s.ranks * kRow, 'messages by sender over time; arrow keys go from message to message', () => {
       const g = c.context;
       g.font = '11px system-ui, sans-serif';
       g.textBaseline = 'middle';
@@ -44,22 +55,28 @@ export const schedule: DocumentSection = {
       for (const p of s.steps) {
         g.fillStyle = colour('--quiet');
         g.fillText(seconds(p.start_s), Math.max(kLeft + 10, x(p.start_s, c.width())), 8);
-        p.messages.forEach(([from, to], i) => {
-          const left = x(p.start_s, c.width()), right = x(p.finish_s, c.width());
-          g.fillStyle = amountColour(p.factors[i]!);
-          g.fillRect(left, 20 + from * kRow + 3, right - left - 1, kRow - 6);
-          g.fillStyle = p.factors[i]! > 0.4 ? '#000' : '#fff';
-          if (right - left > 24) g.fillText(`to ${to}`, (left + right) / 2, 20 + (from + 0.5) * kRow);
-        });
       }
+      all.forEach(({ p, from, to, factor }, at) => {
+        const left = x(p.start_s, c.width()), right = x(p.finish_s, c.width());
+        g.fillStyle = amountColour(factor);
+        g.fillRect(left, 20 + from * kRow + 3, right - left - 1, kRow - 6);
+        g.fillStyle = factor > 0.4 ? '#000' : '#fff';
+        if (right - left > 24) g.fillText(`to ${to}`, (left + right) / 2, 20 + (from + 0.5) * kRow);
+        if (at !== over) return;
+        g.strokeStyle = colour('--mark');
+        g.lineWidth = 2;
+        g.strokeRect(left, 20 + from * kRow + 3, right - left - 1, kRow - 6);
+      });
+    }, (name) => {
+      const next = stepped(name, over, all.length);
+      if (next !== null) point(next);
+      return next !== null;
     });
     c.root.addEventListener('pointermove', (e) => {
       const rank = Math.floor((e.offsetY - 20) / kRow), t = ((e.offsetX - kLeft) / (c.width() - kLeft - 4)) * end;
-      const p = s.steps.find((q) => q.start_s <= t && t < q.finish_s && q.messages.some(([from]) => from === rank));
-      const i = p ? p.messages.findIndex(([from]) => from === rank) : -1;
-      about.textContent = p ? `${rank} sends to ${p.messages[i]![1]} from ${seconds(p.start_s)} to ${seconds(p.finish_s)}, at ${p.factors[i]!.toFixed(3)} of its rate alone` +
-        (p.congested.length > 0 ? `; congested: ${p.congested.join(', ')}` : '') : ' ';
+      point(all.findIndex(({ p, from }) => from === rank && p.start_s <= t && t < p.finish_s));
     });
+    c.root.addEventListener('blur', () => point(-1));
     box.append(amountLegend('0', '1: congestion factor, the share of its rate alone'), c.root, about,
       table([
         { title: 'rank', value: (b) => b.rank }, { title: 'host', value: (b) => s.hosts[b.rank] ?? '' }, { title: 'sends in this order to', value: (b) => b.sends.join(' ') },
@@ -92,7 +109,10 @@ export const distribution: DocumentSection = {
         if (i % Math.ceil(70 / wide) === 0) g.fillText(seconds(b.from_s), kLeft + i * wide, c.height() - 4);
       });
     });
-    box.append(c.root);
+    box.append(c.root, table([
+      { title: 'from', csv: 'from_s', value: (b) => b.from_s, text: (b) => seconds(b.from_s) }, { title: 'to', csv: 'to_s', value: (b) => b.to_s, text: (b) => seconds(b.to_s) },
+      { title: 'schedules', value: (b) => b.count, text: (b) => count(b.count) },
+    ], bins, { caption: 'Schedules by their time', most: 10 }).root);
     c.redraw();
     return true;
   },

@@ -109,7 +109,7 @@ class View {
     const ordered = (column: Column) => longest.map((i) => column[i]!);
     this.arrow = { src: ordered(src), dst: ordered(dst), sent: ordered(sent), arrived: ordered(arrived) };
     this.colours = new Uint32Array(data.kinds.map((_, k) => pixel(kKinds[data.groups[k]!])));
-    this.c = canvas(kTop + Math.min(640, Math.max(96, lines.count * 16)), 'timeline of ranks; arrow keys move, + and - zoom, 0 shows all', () => this.frame());
+    this.c = canvas(kTop + Math.min(640, Math.max(96, lines.count * 16)), 'timeline of ranks; arrow keys move, + and - zoom, 0 shows all', () => this.frame(), (name) => this.key(name));
     this.build(box);
     this.listen();
     choice.onChange(() => this.c.redraw());
@@ -453,18 +453,16 @@ class View {
       this.over = null;
       this.c.redraw();
     });
-    c.addEventListener('keydown', (e) => {
-      const width = this.to - this.from;
-      const step: Record<string, () => void> = {
-        ArrowLeft: () => this.look(this.from - width / 8, this.to - width / 8),
-        ArrowRight: () => this.look(this.from + width / 8, this.to + width / 8),
-        '+': () => this.zoom(0.5), '-': () => this.zoom(2), '0': () => this.look(0, this.whole),
-      };
-      const f = step[e.key];
-      if (!f) return;
-      e.preventDefault();
-      f();
-    });
+  }
+  private key(name: string): boolean {
+    const width = this.to - this.from;
+    const step: Record<string, () => void> = {
+      ArrowLeft: () => this.look(this.from - width / 8, this.to - width / 8),
+      ArrowRight: () => this.look(this.from + width / 8, this.to + width / 8),
+      '+': () => this.zoom(0.5), '-': () => this.zoom(2), '0': () => this.look(0, this.whole),
+    };
+    step[name]?.();
+    return name in step;
   }
 
   private point(x: number, y: number): void {
