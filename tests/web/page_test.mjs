@@ -69,6 +69,11 @@ async function comparison({ weft, open, folder }) {
     assert.ok((await page.locator('#shown').textContent()).startsWith(rows[i].platform));
     assert.equal(await page.locator('#ranking tr[aria-selected] td:nth-child(2)').textContent(), rows[i].platform);
   }
+  // On paper bars have the names of their runs, and the widest table is no wider than the page.
+  await page.emulateMedia({ media: 'print' });
+  await page.setViewportSize({ width: 700, height: 900 });
+  assert.deepEqual(await page.locator('#parts .beside button:visible').allTextContents(), rows.map((r) => r.platform));
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 700);
   page.quiet();
   return { page, rows };
 }
@@ -135,7 +140,27 @@ async function oneReplay({ weft, open, folder }) {
   assert.equal(await page.locator('nav').isVisible(), false);
   page.quiet();
   const dark = await open('replay.html', { colorScheme: 'dark' });
-  assert.notEqual(await dark.evaluate(() => getComputedStyle(document.body).backgroundColor), light);
+  const backOfDark = () => dark.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.notEqual(await backOfDark(), light);
+  // On paper it is light, its pictures too, from the moment at which it is printed; and dark again afterwards.
+  await dark.waitForSelector('#heat canvas');
+  const heat = () => dark.locator('#heat canvas').evaluate((c) => c.toDataURL());
+  const settle = () => dark.evaluate(() => new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))));
+  await settle();
+  const before = await heat();
+  const printed = await dark.evaluate(() => { dispatchEvent(new Event('beforeprint')); return document.querySelector('#heat canvas').toDataURL(); });
+  assert.notEqual(printed, before);
+  await dark.emulateMedia({ media: 'print' });
+  assert.equal(await backOfDark(), light);
+  // A table that is cut says so, one that is whole does not.
+  assert.equal(await dark.locator('#ranks .printed').isVisible(), false);
+  assert.match(await dark.locator('#waits .table').first().innerText(), /\nThe first 10 of \d+ rows\.$/);
+  assert.equal(await dark.locator('.tools').first().isVisible(), false);
+  await dark.evaluate(() => dispatchEvent(new Event('afterprint')));
+  await dark.emulateMedia({ media: 'screen' });
+  assert.notEqual(await backOfDark(), light);
+  assert.equal(await heat(), before);
+  assert.equal(await dark.locator('.printed').first().isVisible(), false);
 }
 
 // Pictures of a run: what is drawn is asked of the page's own objects, what is clicked is where they are.

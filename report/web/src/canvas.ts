@@ -20,6 +20,21 @@ export function canvas(tall: number, label: string, draw: (c: Canvas) => void, k
   }
   root.style.height = `${tall}px`;
   let asked = false;
+  const paint = () => {
+    asked = false;
+    const ratio = devicePixelRatio || 1;
+    width = root.clientWidth;
+    height = root.clientHeight;
+    const w = Math.round(width * ratio), h = Math.round(height * ratio);
+    if (w === 0 || h === 0) return;
+    if (root.width !== w || root.height !== h) {
+      root.width = w;
+      root.height = h;
+    }
+    c.context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.context.clearRect(0, 0, width, height);
+    draw(c);
+  };
   let width = 0, height = 0; // asking the element lays out the page
   const c: Canvas = {
     root,
@@ -29,25 +44,11 @@ export function canvas(tall: number, label: string, draw: (c: Canvas) => void, k
     redraw() {
       if (asked) return;
       asked = true;
-      requestAnimationFrame(() => {
-        asked = false;
-        const ratio = devicePixelRatio || 1;
-        width = root.clientWidth;
-        height = root.clientHeight;
-        const w = Math.round(width * ratio), h = Math.round(height * ratio);
-        if (w === 0 || h === 0) return;
-        if (root.width !== w || root.height !== h) {
-          root.width = w;
-          root.height = h;
-        }
-        c.context.setTransform(ratio, 0, 0, ratio, 0, 0);
-        c.context.clearRect(0, 0, width, height);
-        draw(c);
-      });
+      requestAnimationFrame(paint);
     },
   };
   new ResizeObserver(() => c.redraw()).observe(root);
-  addEventListener('themechange', () => c.redraw());
+  addEventListener('themechange', paint); // at once: nothing is drawn between 'beforeprint' and the printing
   return c;
 }
 

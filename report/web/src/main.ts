@@ -34,14 +34,20 @@ const kDocuments: Record<string, DocumentSection[]> = {
 };
 
 function themeButton(): HTMLElement {
-  const dark = () => document.documentElement.dataset['theme'] === 'dark';
-  document.documentElement.dataset['theme'] = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  let chosen = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light';
+  const dark = () => chosen === 'dark';
+  const show = (theme: string) => {
+    document.documentElement.dataset['theme'] = theme;
+    dispatchEvent(new Event('themechange'));
+  };
+  show(chosen);
+  addEventListener('beforeprint', () => show('light')); // for pictures: the style sheet knows paper
+  addEventListener('afterprint', () => show(chosen));
   const button = el('button', {
     type: 'button', id: 'theme', 'aria-pressed': String(dark()),
     click: () => {
-      document.documentElement.dataset['theme'] = dark() ? 'light' : 'dark';
+      show((chosen = dark() ? 'light' : 'dark'));
       button.setAttribute('aria-pressed', String(dark()));
-      dispatchEvent(new Event('themechange'));
     },
   }, 'dark');
   return button;

@@ -42,6 +42,7 @@ export function table<T>(all: Column<T>[], rows: T[], options: Options<T>): Tabl
   const heads = columns.map((c, i) =>
     el('th', { scope: 'col', class: numeric[i] ? 'number' : '' }, el('button', { type: 'button', click: () => sort(i) }, c.title)));
   const more = el('button', { type: 'button', click: () => { most = rows.length; draw(); } });
+  const printed = el('p', { class: 'note printed' });
   const copy = el('button', { type: 'button', click: () => void copyText(csvOf(all, order), copy) }, 'copy as CSV');
 
   function sort(i: number): void {
@@ -84,13 +85,15 @@ export function table<T>(all: Column<T>[], rows: T[], options: Options<T>): Tabl
     }));
     (body.children[focused] as HTMLElement | undefined)?.focus({ preventScroll: true });
     more.textContent = `show all ${rows.length} rows`;
-    more.hidden = rows.length <= most;
+    more.hidden = printed.hidden = rows.length <= most;
+    printed.textContent = `The first ${most} of ${rows.length} rows.`;
   }
   draw();
   return {
     root: el('div', { class: 'table' },
       el('div', { class: 'scroll' },
         el('table', {}, el('caption', {}, options.caption), el('thead', {}, el('tr', {}, ...heads)), body)),
+      printed,
       el('div', { class: 'tools' }, more, copy)),
     update: draw,
   };
