@@ -437,12 +437,42 @@ async function otherVerbs({ weft, open, folder }) {
   }
 }
 
-// More schedules than a double holds.
+// More ranks than a canvas has pixels: of rows one a line is drawn, and under the pointer is what is drawn there.
+async function manyRanks({ weft, open }) {
+  weft('generate', 'ring', '--ranks', '66000', '--iterations', '1', '-o', 'long.weft', '--quiet');
+  weft('replay', 'long.weft', '--on', 'crossbar:n=66000,bw=10GB/s,lat=1us', '--report', 'long.html', '--quiet');
+  const page = await open('long.html');
+  const canvas = page.locator('#timeline canvas');
+  await canvas.waitFor();
+  await page.waitForFunction(() => document.querySelector('#timeline canvas').view.lastFrame_ms > 0);
+  const drawn = await canvas.evaluate((c) => [...new Uint32Array(c.getContext('2d').getImageData(300, 30, 1, 600).data.buffer)].filter((p) => p !== 0).length);
+  assert.ok(drawn > 590, String(drawn));
+  assert.match(await page.locator('#timeline-seen').textContent(), /; 640 of 66,000 rows are drawn, one a line of pixels$/);
+  await canvas.scrollIntoViewIfNeeded();
+  await canvas.hover({ position: { x: 300, y: 22 + 320.5 } });
+  assert.match(await page.locator('#timeline-about').textContent(), /^rank 33051: /); // the middle of 103.125 rows from 33,000 on
+  page.quiet();
+}
+
+// More schedules than a double holds, and more ranks than are drawn; the names of those that are have room.
 async function manySchedules({ weft, open }) {
-  const text = weft('search', 'halo', '--grid', '16x16', '--on', 'torus:dims=16x16,bw=10GB/s,lat=1us', '--evaluations', '100', '--nodes', '100', '--report', 'many.html');
+  const text = weft('search', 'halo', '--grid', '18x17', '--on', 'torus:dims=18x17,bw=10GB/s,lat=1us', '--evaluations', '100', '--nodes', '100', '--report', 'many.html');
   assert.match(text, /, over 10\^308 schedules, /);
   const page = await open('many.html');
   assert.match(await page.locator('#distribution p').first().textContent(), /^[0-9,]+ of over 10\^308 schedules were timed; /);
+  assert.equal(await page.locator('#schedule-cut').textContent(), 'The first 256 of 306 ranks; the table has all.');
+  const chart = page.locator('#schedule canvas');
+  const names = await chart.evaluate((c) => {
+    const g = c.getContext('2d'), fill = g.fillText.bind(g), list = [];
+    g.fillText = (name, x, y) => {
+      if (g.textAlign === 'right') list.push([name, x - g.measureText(name).width]);
+      fill(name, x, y);
+    };
+    dispatchEvent(new Event('themechange')); // draws it again
+    return list;
+  });
+  assert.deepEqual(names.map(([name]) => name), Array.from({ length: 256 }, (_, r) => `${r} node-${r}`));
+  assert.ok(names.every(([, left]) => left >= 0), JSON.stringify(names.find(([, left]) => left < 0)));
   page.quiet();
 }
 
@@ -627,7 +657,7 @@ async function hostileNames({ weft, open, folder }) {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, interrupted, manySchedules, oddRuns, deadlockBesideARun, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, interrupted, manySchedules, manyRanks, oddRuns, deadlockBesideARun, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

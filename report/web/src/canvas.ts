@@ -64,6 +64,14 @@ export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+export const kFont = '11px system-ui, sans-serif';
+
+// How wide a column of these names is, with what is around them: from `least` to `most`.
+export function columnWidth(g: CanvasRenderingContext2D, names: string[], least: number, most: number): number {
+  g.font = kFont;
+  return Math.min(most, names.reduce((width, name) => Math.max(width, Math.ceil(g.measureText(name).width) + 14), least));
+}
+
 // A name, its end cut off where it is wider than `width`.
 export function shortened(g: CanvasRenderingContext2D, name: string, width: number): string {
   while (name.length > 4 && g.measureText(name).width > width) name = `${name.slice(0, -2)}…`;

@@ -1,6 +1,6 @@
 // A grid of amounts as pixels, stretched over a canvas, with what is under the pointer, or the cursor that arrow keys move, told below it.
 import { kAmountPixels } from './amounts';
-import { canvas, colour, shortened, type Canvas } from './canvas';
+import { canvas, colour, columnWidth, kFont, shortened, type Canvas } from './canvas';
 import { el } from './dom';
 
 export interface Grid {
@@ -16,7 +16,8 @@ export interface Grid {
 
 const kTop = 20;
 
-export function pixelGrid(grid: Grid, label: string, left: number, rowHeight: number, most: number): { nodes: HTMLElement[]; redraw: () => void } {
+// `names`: the least and the most width of the names of rows, which take what they need.
+export function pixelGrid(grid: Grid, label: string, names: [number, number], rowHeight: number, most: number): { nodes: HTMLElement[]; redraw: () => void } {
   const image = new ImageData(grid.columns, grid.rows);
   const pixels = new Uint32Array(image.data.buffer);
   for (let r = 0; r < grid.rows; ++r)
@@ -43,7 +44,7 @@ export function pixelGrid(grid: Grid, label: string, left: number, rowHeight: nu
     const g = c.context, width = c.width() - left, height = c.height() - kTop, each = height / grid.rows;
     g.imageSmoothingEnabled = false;
     g.drawImage(buffer, left, kTop, width, height);
-    g.font = '11px system-ui, sans-serif';
+    g.font = kFont;
     g.textBaseline = 'middle';
     g.textAlign = 'right';
     g.fillStyle = colour('--quiet');
@@ -62,6 +63,7 @@ export function pixelGrid(grid: Grid, label: string, left: number, rowHeight: nu
     const wide = width / grid.columns;
     g.strokeRect(left + cursor[0] * wide - 1, kTop + cursor[1] * each - 1, wide + 2, each + 2);
   }, key);
+  const left = columnWidth(c.context, Array.from({ length: grid.rows }, (_, r) => grid.rowName(r)), ...names);
   c.root.addEventListener('blur', () => move(null));
   const at = (e: MouseEvent): [number, number] | null => {
     const column = Math.floor(((e.offsetX - left) / (c.width() - left)) * grid.columns);

@@ -1,7 +1,7 @@
 // The best schedule over links: a row a link, each message that it carries as tall as its share of the link.
 import { ticks } from 'd3-array';
 import { amountColour, amountLegend } from '../amounts';
-import { canvas, colour, shortened, stepped } from '../canvas';
+import { canvas, colour, kFont, shortened, stepped } from '../canvas';
 import { el } from '../dom';
 import { bytes, count, seconds } from '../format';
 import type { Search, Transfer } from './search';
@@ -67,7 +67,7 @@ export const occupation: DocumentSection = {
     };
     const c = canvas(kTop + rows.length * kRow, 'messages on links over time; arrow keys choose a message, Escape lets it go', () => {
       const g = c.context;
-      g.font = '11px system-ui, sans-serif';
+      g.font = kFont;
       g.textBaseline = 'middle';
       rows.forEach((l, row) => {
         g.fillStyle = colour('--quiet');

@@ -1,6 +1,6 @@
 // A schedule of halo messages: who sends to whom when, and how all schedules are distributed.
 import { amountColour, amountLegend } from '../amounts';
-import { canvas, colour, stepped } from '../canvas';
+import { canvas, colour, columnWidth, kFont, shortened, stepped } from '../canvas';
 import { el } from '../dom';
 import { count, seconds } from '../format';
 import type { DocumentSection } from '../section';
@@ -19,7 +19,9 @@ export interface Search {
 }
 
 const kLeft = 70;
+const kMostLeft = 200; // of the names of ranks
 const kRow = 26;
+const kMostRanks = 256; // drawn: a canvas of more than 65,535 pixels stays empty
 
 const many = (n: number | null) => (n === null ? 'over 10^308' : count(n));
 
@@ -30,9 +32,10 @@ export const schedule: DocumentSection = {
     const s = document as Search;
     const end = Math.max(...s.steps.map((p) => p.finish_s));
     const about = el('p', { class: 'note about', id: 'schedule-about', 'aria-live': 'polite' }, ' ');
-    const x = (t: number, width: number) => kLeft + (t / end) * (width - kLeft - 4);
+    const ranks = Math.min(s.ranks, kMostRanks);
+    const x = (t: number, width: number) => left + (t / end) * (width - left - 4);
     // What the pointer or the arrow keys are at: messages of steps, one after the other.
-    const all = s.steps.flatMap((p) => p.messages.map(([from, to], i) => ({ p, from, to, factor: p.factors[i]! })));
+    const all = s.steps.flatMap((p) => p.messages.map(([from, to], i) => ({ p, from, to, factor: p.factors[i]! }))).filter(({ from }) => from < ranks);
     let over = -1;
     const point = (at: number) => {
       if (at === over) return;
@@ -42,42 +45,44 @@ export const schedule: DocumentSection = {
         (m.p.congested.length > 0 ? `; congested: ${m.p.congested.join(', ')}` : '') : ' ';
       c.redraw();
     };
-    const c = canvas(20 + s.ranks * kRow, 'messages by sender over time; arrow keys go from message to message', () => {
+    const c = canvas(20 + ranks * kRow, 'messages by sender over time; arrow keys go from message to message', () => {
       const g = c.context;
-      g.font = '11px system-ui, sans-serif';
+      g.font = kFont;
       g.textBaseline = 'middle';
-      for (let r = 0; r < s.ranks; ++r) {
+      for (let r = 0; r < ranks; ++r) {
         g.fillStyle = colour('--quiet');
         g.textAlign = 'right';
-        g.fillText(`${r} ${s.hosts[r] ?? ''}`, kLeft - 6, 20 + (r + 0.5) * kRow);
+        g.fillText(`${r} ${shortened(g, s.hosts[r] ?? '', left - 14 - g.measureText(`${r} `).width)}`, left - 6, 20 + (r + 0.5) * kRow);
       }
       g.textAlign = 'center';
       for (const p of s.steps) {
         g.fillStyle = colour('--quiet');
-        g.fillText(seconds(p.start_s), Math.max(kLeft + 10, x(p.start_s, c.width())), 8);
+        g.fillText(seconds(p.start_s), Math.max(left + 10, x(p.start_s, c.width())), 8);
       }
       all.forEach(({ p, from, to, factor }, at) => {
-        const left = x(p.start_s, c.width()), right = x(p.finish_s, c.width());
+        const begin = x(p.start_s, c.width()), right = x(p.finish_s, c.width());
         g.fillStyle = amountColour(factor);
-        g.fillRect(left, 20 + from * kRow + 3, right - left - 1, kRow - 6);
+        g.fillRect(begin, 20 + from * kRow + 3, right - begin - 1, kRow - 6);
         g.fillStyle = factor > 0.4 ? '#000' : '#fff';
-        if (right - left > 24) g.fillText(`to ${to}`, (left + right) / 2, 20 + (from + 0.5) * kRow);
+        if (right - begin > 24) g.fillText(`to ${to}`, (begin + right) / 2, 20 + (from + 0.5) * kRow);
         if (at !== over) return;
         g.strokeStyle = colour('--mark');
         g.lineWidth = 2;
-        g.strokeRect(left, 20 + from * kRow + 3, right - left - 1, kRow - 6);
+        g.strokeRect(begin, 20 + from * kRow + 3, right - begin - 1, kRow - 6);
       });
     }, (name) => {
       const next = stepped(name, over, all.length);
       if (next !== null) point(next);
       return next !== null;
     });
+    const left = columnWidth(c.context, Array.from({ length: ranks }, (_, r) => `${r} ${s.hosts[r] ?? ''}`), kLeft, kMostLeft);
     c.root.addEventListener('pointermove', (e) => {
-      const rank = Math.floor((e.offsetY - 20) / kRow), t = ((e.offsetX - kLeft) / (c.width() - kLeft - 4)) * end;
+      const rank = Math.floor((e.offsetY - 20) / kRow), t = ((e.offsetX - left) / (c.width() - left - 4)) * end;
       point(all.findIndex(({ p, from }) => from === rank && p.start_s <= t && t < p.finish_s));
     });
     c.root.addEventListener('blur', () => point(-1));
     box.append(amountLegend('0', '1: congestion factor, the share of its rate alone'), c.root, about,
+      ...(ranks < s.ranks ? [el('p', { class: 'note', id: 'schedule-cut' }, `The first ${ranks} of ${count(s.ranks)} ranks; the table has all.`)] : []),
       table([
         { title: 'rank', value: (b) => b.rank }, { title: 'host', value: (b) => s.hosts[b.rank] ?? '' }, { title: 'sends in this order to', value: (b) => b.sends.join(' ') },
       ], s.best, { caption: 'The schedule' }).root);
@@ -98,7 +103,7 @@ export const distribution: DocumentSection = {
     const most = Math.max(...bins.map((b) => b.count));
     const c = canvas(240, 'how many schedules take how long', () => {
       const g = c.context, wide = (c.width() - kLeft) / bins.length, high = c.height() - 40;
-      g.font = '11px system-ui, sans-serif';
+      g.font = kFont;
       bins.forEach((b, i) => {
         const h = (b.count / most) * high;
         g.fillStyle = '#0072B2';

@@ -4,7 +4,7 @@
 // that a million spans stay fluent. No frame allocates what grows with the spans.
 import { ticks } from 'd3-array';
 import { dot } from '../bars';
-import { canvas, colour, pixel, type Canvas } from '../canvas';
+import { canvas, colour, kFont, pixel, type Canvas } from '../canvas';
 import { jobColour, kKinds } from '../colours';
 import { unpackAll, type Column } from '../columns';
 import type { Run, TimelineData } from '../data';
@@ -162,9 +162,13 @@ class View {
   private time(x: number): number {
     return this.from + ((x - kLeft) / this.width) * (this.to - this.from);
   }
+  // Rows are lines of the image; of more rows than it has lines, those in the middle of each.
+  private rowOfLine(line: number): number {
+    return this.lines.order[Math.floor(((line + 0.5) * this.lines.count) / this.image.height)]!;
+  }
   private rowAt(y: number): number {
-    const place = Math.floor(((y - kTop) / this.height) * this.lines.count);
-    return this.lines.order[Math.min(this.lines.count - 1, Math.max(0, place))]!;
+    const line = Math.floor(((y - kTop) / this.height) * this.image.height);
+    return this.rowOfLine(Math.min(this.image.height - 1, Math.max(0, line)));
   }
   // First span of a row that ends after t.
   private after(row: number, t: number): number {
@@ -190,7 +194,9 @@ class View {
     if (this.showPath) this.criticalPath();
     this.marks();
     this.lastFrame_ms = performance.now() - started;
-    this.seen.textContent = `${seconds(this.from * this.data.tick_s)} to ${seconds(this.to * this.data.tick_s)}`;
+    const rows = this.lines.count, drawn = this.image.height;
+    this.seen.textContent = `${seconds(this.from * this.data.tick_s)} to ${seconds(this.to * this.data.tick_s)}` +
+      (drawn < rows ? `; ${count(drawn)} of ${count(rows)} rows are drawn, one a line of pixels` : '');
   }
   // A colour of the style sheet, which is asked for it once a frame.
   private colour(name: string): string {
@@ -202,10 +208,10 @@ class View {
   // A column shows the span that takes most of it, of equal ones the first; where none is, the background.
   private rows(): void {
     const { width, height, columns } = this;
-    const { count: rows, place } = this.lines;
-    if (this.image.width !== columns) {
-      this.buffer = new OffscreenCanvas(columns, rows);
-      this.image = new ImageData(columns, rows);
+    const rows = this.lines.count, drawn = Math.min(rows, Math.max(1, Math.round(height * (devicePixelRatio || 1))));
+    if (this.image.width !== columns || this.image.height !== drawn) {
+      this.buffer = new OffscreenCanvas(columns, drawn);
+      this.image = new ImageData(columns, drawn);
       this.pixels = new Uint32Array(this.image.data.buffer);
       this.edges = new Float64Array(columns + 1);
     }
@@ -215,8 +221,8 @@ class View {
     for (let c = 0; c < columns; ++c) edges[c] = from + c * each;
     edges[columns] = to;
     pixels.fill(0);
-    for (let r = 0; r < rows; ++r) {
-      const row = place[r]! * columns, last = first[r + 1]!;
+    for (let line = 0; line < drawn; ++line) {
+      const r = this.rowOfLine(line), row = line * columns, last = first[r + 1]!;
       let column = 0, until = edges[1]!; // the column that is being filled, and its end
       let most = 0; // of it, by the span that has most of it so far
       for (let i = this.after(r, from); i < last; ++i) {
@@ -271,7 +277,7 @@ class View {
 
   private axis(): void {
     const g = this.c.context;
-    g.font = '11px system-ui, sans-serif';
+    g.font = kFont;
     g.fillStyle = this.colour('--quiet');
     g.strokeStyle = this.colour('--line');
     g.textAlign = 'center';

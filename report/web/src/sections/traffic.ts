@@ -37,7 +37,7 @@ export const heat: Section = {
           for (const t of ticks(0, whole, Math.max(2, width / 120)))
             g.fillText(seconds(t), Math.max(left + 12, Math.min(left + (t / whole) * width, left + width - 24)), 12);
         },
-      }, 'use of links over time', 170, 12, 64 * 12);
+      }, 'use of links over time', [170, 170], 12, 64 * 12);
       choice.onChange(grid.redraw);
       box.append(amountLegend('0 %', `${percent((most / 255) * h.full)} of the bandwidth used`), ...grid.nodes,
         el('p', { class: 'note' }, `The ${h.links.length} links used most, ${seconds(h.bin_s)} a column. The bytes of a message are spread evenly between the ` +
@@ -76,7 +76,7 @@ export const matrix: Section = {
           const every = Math.max(1, Math.ceil((m.blocks * 40) / width));
           for (let c = 0; c < m.blocks; c += every) g.fillText(name(c), left + ((c + 0.5) * width) / m.blocks, 12);
         },
-      }, 'bytes by sender and receiver', 52, 28, 560);
+      }, 'bytes by sender and receiver', [52, 120], 28, 560);
       grid.nodes[0]!.classList.add('square');
       choice.onChange(grid.redraw);
       box.append(amountLegend('little', `${bytes(most)} (logarithmic)`), ...grid.nodes,
