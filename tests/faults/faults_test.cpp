@@ -6,6 +6,7 @@
 // about K (scripts/faults.sh).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,8 @@
 #include "tests/faults/faulty_run.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/seed.hpp"
+#include "traces/exports/export.hpp"
+#include "traces/formats.hpp"
 
 namespace weft::faults {
 namespace {
@@ -135,6 +138,21 @@ std::vector<Case> cases_with_inputs() {
   std::vector<Case> all = cases();
   std::erase_if(all, [](const Case& c) { return c.inputs.empty(); });
   return all;
+}
+
+TEST(FaultyRuns, EveryTraceFormatIsReadAndWritten) {
+  const auto is_run = [](const std::string& command) {
+    const std::vector<Case> all = cases();
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Case& c) { return c.name == command || c.command.starts_with(command); });
+  };
+  const auto is_here = [](const traces::FormatName& row) {
+    return row.supported && (kOtf2 || row.name != "otf2");
+  };
+  for (const traces::FormatName& row : traces::trace_formats())
+    EXPECT_TRUE(!is_here(row) || is_run("import_" + std::string(row.name))) << row.name;
+  for (const traces::FormatName& row : traces::trace_exports())
+    EXPECT_TRUE(!is_here(row) || is_run("export in/t.weft --to " + std::string(row.name) + " ")) << row.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, ChangedInputs, ::testing::ValuesIn(cases_with_inputs()),

@@ -4,10 +4,14 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <set>
+#include <string_view>
 
 #include "core/rng.hpp"
 #include "tests/fuzz/target.hpp"
 #include "tests/support/seed.hpp"
+#include "traces/formats.hpp"
+#include "traces/trace.hpp"
 
 // How gcc and clang tell: the sanitizer holds memory back.
 #if defined(__SANITIZE_ADDRESS__)
@@ -94,11 +98,16 @@ TEST_P(Mutation, EndsInAnAnswerOrAnErrorAndCostsLittle) {
 #endif
 }
 
-// scripts/fuzz.sh asks for them by these names.
-TEST(Targets, EachHasAFuzzer) {
-  std::string names;
-  for (const Target& t : all_targets()) names += std::string(names.empty() ? "" : " ") + t.name;
-  EXPECT_EQ(names, WEFT_FUZZ_TARGETS);
+TEST(Targets, EveryTraceFormatIsOne) {
+  std::set<std::string_view> names;
+  for (const Target& t : all_targets()) EXPECT_TRUE(names.insert(t.name).second) << t.name << " twice";
+  const MemFile no_trace("neither this nor that\n");
+  for (const traces::FormatName& row : traces::trace_formats()) {
+    const auto opened = traces::open_trace({no_trace.path()}, std::string(row.name));
+    const bool built_without =
+        !opened && opened.error().message().find("built without its library") != std::string::npos;
+    EXPECT_TRUE(!row.supported || built_without || names.contains(row.name)) << row.name;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Readers, Mutation, ::testing::ValuesIn(all_targets()),
