@@ -15,39 +15,18 @@ void fields(V& visit, TimeBin& b) {
 
 template <class V>
 void fields(V& visit, TallyCells& t) {
-  auto& [times, dropped, lowest, highest] = t;
-  visit("times", times);
-  visit("dropped", dropped);
-  visit("lowest", lowest);
-  visit("highest", highest);
+  WEFT_FIELDS(visit, t, times, dropped, lowest, highest);
 }
 
 template <class V>
 void fields(V& visit, ExhaustivePiece& p) {
-  auto& [times, simulated, best_s, worst_s, best_root, worst_root, best, worst] = p;
-  visit("times", times);
-  visit("simulated", simulated);
-  visit("best_s", best_s);
-  visit("worst_s", worst_s);
-  visit("best_root", best_root);
-  visit("worst_root", worst_root);
-  visit("best", best);
-  visit("worst", worst);
+  WEFT_FIELDS(visit, p, times, simulated, best_s, worst_s, best_root, worst_root, best, worst);
 }
 
 template <class V>
 void fields(V& visit, TimeStatistics& t) {
-  auto& [distinct, apart, count, best, best_count, next_best, median, mean, worst, worst_count] = t;
-  visit("distinct", distinct);
-  visit("apart", apart);
-  visit("count", count);
-  visit("best", best);
-  visit("best_count", best_count);
-  visit("next_best", next_best);
-  visit("median", median);
-  visit("mean", mean);
-  visit("worst", worst);
-  visit("worst_count", worst_count);
+  WEFT_FIELDS(visit, t, distinct, apart, count, best, best_count, next_best, median, mean, worst,
+              worst_count);
 }
 
 template <class V>
@@ -59,23 +38,8 @@ void fields(V& visit, LinkBound& b) {
 
 template <class V>
 void fields(V& visit, SearchResult& r) {
-  auto& [schedules, evaluated, best_s, best, worst, proof, interrupted, exact, statistics, link, step_load_s,
-         lower_s, symmetries, sets_solved, stage] = r;
-  visit("schedules", schedules);
-  visit("evaluated", evaluated);
-  visit("best_s", best_s);
-  visit("best", best);
-  visit("worst", worst);
-  visit("proof", proof);
-  visit("interrupted", interrupted);
-  visit("exact", exact);
-  visit("statistics", statistics);
-  visit("link", link);
-  visit("step_load_s", step_load_s);
-  visit("lower_s", lower_s);
-  visit("symmetries", symmetries);
-  visit("sets_solved", sets_solved);
-  visit("stage", stage);
+  WEFT_FIELDS(visit, r, schedules, evaluated, best_s, best, worst, proof, interrupted, exact, statistics,
+              link, step_load_s, lower_s, symmetries, sets_solved, stage);
 }
 
 }  // namespace weft::schedule

@@ -1,12 +1,15 @@
 // Results to JSON and back, each field named once: a result has one function
 //   template <class V> void fields(V& visit, MyResult& r) {
 //     auto& [makespan, finished] = r;  // all members: a new one does not compile until it is here
-//     visit("makespan", makespan); ...
-// which a ToJson writes and a FromJson reads. Doubles come back bit for bit (shortest text that reads back; what is no
-// number, as words), durations as whole picoseconds (a sum beyond 64 bits as its upper part and its lower 62),
-// times as those since the start.
+//     visit("makespan_ps", makespan); ...
+// which a ToJson writes and a FromJson reads. Where all members are kept under their own names, it is
+//   template <class V> void fields(V& visit, MyResult& r) { WEFT_FIELDS(visit, r, makespan, finished); }
+// Doubles come back bit for bit (shortest text that reads back;
+// what is no number, as words), durations as whole picoseconds (a sum beyond 64 bits as its upper part and its lower
+// 62), times as those since the start.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -14,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -26,6 +30,23 @@ namespace weft::predict {
 template <class T>
 concept PlainNumber = std::integral<T>;
 inline constexpr int kLowBits = 62;  // of a TimeSum
+
+// The names after `object` are those of its members, all of them, in their order.
+#define WEFT_FIELDS(visit, object, ...) \
+  auto& [__VA_ARGS__] = (object);       \
+  ::weft::predict::visit_named(visit, #__VA_ARGS__, __VA_ARGS__)
+
+// visit("a", a), visit("b", b), ...; `names`: "a, b, ...".
+template <class V, class... T>
+void visit_named(V& visit, std::string_view names, T&... members) {
+  const auto next = [&] {
+    const std::size_t end = std::min(names.find(','), names.size());
+    std::string name(names.substr(0, end));
+    names.remove_prefix(std::min(names.find_first_not_of(", ", end), names.size()));
+    return name;
+  };
+  (visit(next().c_str(), members), ...);
+}
 
 class ToJson {
  public:

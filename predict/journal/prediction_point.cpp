@@ -9,38 +9,14 @@ namespace weft::hpl_gen {
 
 template <class V>
 void fields(V& visit, RocHplArguments& a) {
-  auto& [split, local_p, local_q, device_memory] = a;
-  visit("split", split);
-  visit("local_p", local_p);
-  visit("local_q", local_q);
-  visit("device_memory", device_memory);
+  WEFT_FIELDS(visit, a, split, local_p, local_q, device_memory);
 }
 
 // It is in every key, too.
 template <class V>
 void fields(V& visit, HplConfig& c) {
-  auto& [n, nb, p, q, pmap, pfact, nbmin, ndiv, rfact, bcast, depth, swap, swap_threshold, l1_transposed,
-         u_transposed, equil, align, threshold, program, rochpl] = c;
-  visit("n", n);
-  visit("nb", nb);
-  visit("p", p);
-  visit("q", q);
-  visit("pmap", pmap);
-  visit("pfact", pfact);
-  visit("nbmin", nbmin);
-  visit("ndiv", ndiv);
-  visit("rfact", rfact);
-  visit("bcast", bcast);
-  visit("depth", depth);
-  visit("swap", swap);
-  visit("swap_threshold", swap_threshold);
-  visit("l1_transposed", l1_transposed);
-  visit("u_transposed", u_transposed);
-  visit("equil", equil);
-  visit("align", align);
-  visit("threshold", threshold);
-  visit("program", program);
-  visit("rochpl", rochpl);
+  WEFT_FIELDS(visit, c, n, nb, p, q, pmap, pfact, nbmin, ndiv, rfact, bcast, depth, swap, swap_threshold,
+              l1_transposed, u_transposed, equil, align, threshold, program, rochpl);
 }
 
 template <class V>
@@ -55,15 +31,8 @@ namespace weft::replay {
 
 template <class V>
 void fields(V& visit, EngineStats& e) {
-  auto& [events, solves, flows, flows_solved, links_touched, certificates, max_component, warnings] = e;
-  visit("events", events);
-  visit("solves", solves);
-  visit("flows", flows);
-  visit("flows_solved", flows_solved);
-  visit("links_touched", links_touched);
-  visit("certificates", certificates);
-  visit("max_component", max_component);
-  visit("warnings", warnings);
+  WEFT_FIELDS(visit, e, events, solves, flows, flows_solved, links_touched, certificates, max_component,
+              warnings);
 }
 
 }  // namespace weft::replay
@@ -72,56 +41,20 @@ namespace weft::predict {
 
 template <class V>
 void fields(V& visit, PhaseErrors& e) {
-  auto& [pfact_s, bcast_s, swap_s, update_s, solve_s] = e;
-  visit("pfact_s", pfact_s);
-  visit("bcast_s", bcast_s);
-  visit("swap_s", swap_s);
-  visit("update_s", update_s);
-  visit("solve_s", solve_s);
+  WEFT_FIELDS(visit, e, pfact_s, bcast_s, swap_s, update_s, solve_s);
 }
 
 template <class V>
 void fields(V& visit, ExchangeChoice& e) {
-  auto& [series, why, differs_at_most, panels_tried] = e;
-  visit("series", series);
-  visit("why", why);
-  visit("differs_at_most", differs_at_most);
-  visit("panels_tried", panels_tried);
+  WEFT_FIELDS(visit, e, series, why, differs_at_most, panels_tried);
 }
 
 template <class V>
 void fields(V& visit, HplPrediction& p) {
-  auto& [config, platform, label, model, time_s, gflops, efficiency, peak_gflops, pfact_s, bcast_s, swap_s,
-         update_s, solve_s, bcast_took_s, device_s, panels_simulated, panels_total, shortest_window,
-         error_estimate, phase_error, exchanges, panels, engine, messages, ops, busiest_link,
-         busiest_utilization] = p;
-  visit("config", config);
-  visit("platform", platform);
-  visit("label", label);
-  visit("model", model);
-  visit("time_s", time_s);
-  visit("gflops", gflops);
-  visit("efficiency", efficiency);
-  visit("peak_gflops", peak_gflops);
-  visit("pfact_s", pfact_s);
-  visit("bcast_s", bcast_s);
-  visit("swap_s", swap_s);
-  visit("update_s", update_s);
-  visit("solve_s", solve_s);
-  visit("bcast_took_s", bcast_took_s);
-  visit("device_s", device_s);
-  visit("panels_simulated", panels_simulated);
-  visit("panels_total", panels_total);
-  visit("shortest_window", shortest_window);
-  visit("error_estimate", error_estimate);
-  visit("phase_error", phase_error);
-  visit("exchanges", exchanges);
-  visit("panels", panels);
-  visit("engine", engine);
-  visit("messages", messages);
-  visit("ops", ops);
-  visit("busiest_link", busiest_link);
-  visit("busiest_utilization", busiest_utilization);
+  WEFT_FIELDS(visit, p, config, platform, label, model, time_s, gflops, efficiency, peak_gflops, pfact_s,
+              bcast_s, swap_s, update_s, solve_s, bcast_took_s, device_s, panels_simulated, panels_total,
+              shortest_window, error_estimate, phase_error, exchanges, panels, engine, messages, ops,
+              busiest_link, busiest_utilization);
 }
 
 template <class V>

@@ -19,19 +19,12 @@ void fields(V& visit, MessageCosts& c) {
 
 template <class V>
 void fields(V& visit, BlockedRank& b) {
-  auto& [rank, op_index, op, position, waits_for] = b;
-  visit("rank", rank);
-  visit("op_index", op_index);
-  visit("op", op);
-  visit("position", position);
-  visit("waits_for", waits_for);
+  WEFT_FIELDS(visit, b, rank, op_index, op, position, waits_for);
 }
 
 template <class V>
 void fields(V& visit, DeadlockReport& d) {
-  auto& [blocked, cycle] = d;
-  visit("blocked", blocked);
-  visit("cycle", cycle);
+  WEFT_FIELDS(visit, d, blocked, cycle);
 }
 
 template <class V>
@@ -53,19 +46,8 @@ void fields(V& visit, ReplayResult& r) {
 
 template <class V>
 void fields(V& visit, Verification& v) {
-  auto& [conditions, solves, rates, messages, links, worst_bytes_error, matches, instants, events, wrong,
-         told] = v;
-  visit("conditions", conditions);
-  visit("solves", solves);
-  visit("rates", rates);
-  visit("messages", messages);
-  visit("links", links);
-  visit("worst_bytes_error", worst_bytes_error);
-  visit("matches", matches);
-  visit("instants", instants);
-  visit("events", events);
-  visit("wrong", wrong);
-  visit("told", told);
+  WEFT_FIELDS(visit, v, conditions, solves, rates, messages, links, worst_bytes_error, matches, instants,
+              events, wrong, told);
 }
 
 }  // namespace weft::replay
@@ -99,9 +81,7 @@ void fields(V& visit, TimeSums& s) {
 
 template <class V>
 void fields(V& visit, UsedLink& l) {
-  auto& [link, use] = l;
-  visit("link", link);
-  visit("use", use);
+  WEFT_FIELDS(visit, l, link, use);
 }
 
 template <class V>
@@ -125,20 +105,12 @@ void fields(V& visit, RunDigest& d) {
 
 template <class V>
 void fields(V& visit, LinkSharer& s) {
-  auto& [src, dst, bytes] = s;
-  visit("src", src);
-  visit("dst", dst);
-  visit("bytes", bytes);
+  WEFT_FIELDS(visit, s, src, dst, bytes);
 }
 
 template <class V>
 void fields(V& visit, LinkSharers& s) {
-  auto& [known, pairs, bytes, most, copied] = s;
-  visit("known", known);
-  visit("pairs", pairs);
-  visit("bytes", bytes);
-  visit("most", most);
-  visit("copied", copied);
+  WEFT_FIELDS(visit, s, known, pairs, bytes, most, copied);
 }
 
 template <class V>
