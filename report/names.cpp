@@ -33,9 +33,20 @@ void PlatformNames::add(const std::string& label, const std::string& name) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Entry& e = entries_[i];
     const std::string name_in_text = printable(text(e));
-    const bool numbered = long_names_ == LongNames::kNumbered && name_in_text.size() > kLongName;
-    e.shown = !e.label.empty() ? printable(e.label) : numbered ? fmt::format("P{}", i + 1) : name_in_text;
+    const bool is_numbered = long_names_ == LongNames::kNumbered && name_in_text.size() > kLongName;
+    e.shown = !e.label.empty() ? printable(e.label) : is_numbered ? numbered(i) : name_in_text;
     if (e.shown != name_in_text) legend_ += fmt::format("{} = {}\n", e.shown, name_in_text);
+  }
+}
+
+// "P3" of the third; a number further on, by as many as there are, where somebody else has this name.
+std::string PlatformNames::numbered(std::size_t i) const {
+  for (std::size_t number = i + 1;; number += entries_.size()) {
+    std::string shown = fmt::format("P{}", number);
+    const auto has_it = [&](const Entry& e) {
+      return e.label == shown || e.name == shown || e.shorter == shown;
+    };
+    if (std::ranges::none_of(entries_, has_it)) return shown;
   }
 }
 

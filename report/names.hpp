@@ -39,6 +39,7 @@ class PlatformNames {
     std::string label, name, shorter, shown;
   };
   [[nodiscard]] const std::string& text(const Entry& e) const;
+  [[nodiscard]] std::string numbered(std::size_t i) const;
   LongNames long_names_;
   std::vector<Entry> entries_;
   std::string legend_;

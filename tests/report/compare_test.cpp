@@ -220,6 +220,16 @@ TEST(Compare, AnAnswerHasWholeNamesAndTheTableNumbersThemAsTheyWereAskedFor) {
                                         "P2 = crossbar:n=4,bw=16Gbps,lat=1us,speed=10Gflops\n")));
 }
 
+TEST(Compare, ANumberedNameIsNobodysLabel) {
+  HandMade a("crossbar:n=4"), b("crossbar:n=4,bw=16Gbps,lat=1us,speed=10Gflops");
+  a.platform.label = "P2";
+  b.slow(2000, Cause::kLateSender);
+  EXPECT_THAT(compare_text(rank_runs({a.facts(), b.facts()})),
+              AllOf(StartsWith("t.weft: fastest on P2, 2 ms; slowest on P4, 4 ms"),
+                    ::testing::EndsWith(
+                        "\nP2 = crossbar:n=4\nP4 = crossbar:n=4,bw=16Gbps,lat=1us,speed=10Gflops\n")));
+}
+
 // A terminal would go on in the next line, as if it were another sentence.
 TEST(Compare, ALineEndInANameIsShownAsOne) {
   HandMade h("crossbar:n=4");
