@@ -303,7 +303,10 @@ std::string sweep_headline(std::span<const SweepRow> rows, const TraceNames& tra
                        finished == rows.size() ? fmt::format("all {} runs", finished)
                                                : fmt::format("the {} runs that end", finished),
                        show_seconds(best->row.makespan_s), found.text());
-  return fmt::format("{}: fastest with {} on {}, {}{}", trace, words(best->set),
+  const bool several_maps =
+      std::ranges::any_of(rows, [&](const SweepRow& r) { return r.row.map != best->row.map; });
+  return fmt::format("{}: fastest with {}{} on {}, {}{}", trace, words(best->set),
+                     several_maps ? " and map " + best->row.map : "",
                      names.of(best->row.label, best->row.platform), show_seconds(best->row.makespan_s),
                      found.text());
 }

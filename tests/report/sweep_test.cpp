@@ -95,6 +95,15 @@ TEST(Sweep, AnswersHaveWholeNames) {
                                              EndsWith("\nP1 = " + a + "\nP2 = " + b + "\n")));
 }
 
+TEST(Sweep, TheFirstSentenceNamesTheMapWhereThereAreSeveral) {
+  Grid g({{1000, 1500}, {900, 600}, {500, 400}});
+  EXPECT_THAT(sweep_answers(sweep_runs(kAxes, g.list)),
+              ElementsAre("t.weft: fastest with bw=z on b, 400 us"));
+  g.list[0].facts.map = "random";
+  EXPECT_THAT(sweep_answers(sweep_runs(kAxes, g.list)),
+              ElementsAre("t.weft: fastest with bw=z and map block on b, 400 us"));
+}
+
 TEST(Sweep, ATieIsNoFlip) {
   const Grid g({{1000, 1500}, {600, 600}, {500, 700}});
   EXPECT_TRUE(sweep_runs(kAxes, g.list).flips.empty());
