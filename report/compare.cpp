@@ -388,9 +388,12 @@ std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows) {
 
 std::string verified_text(const std::vector<CompareRow>& rows) {
   const TraceNames traces = traces_of(rows);
+  const PlatformNames names = platforms_of(rows, PlatformNames::LongNames::kWhole);
   VerifiedRuns all;
   for (const CompareRow& r : rows)
-    if (r.verified) all.add(traces.of(r.trace) + " on " + r.platform + ", map " + r.map, *r.verified);
+    if (r.verified)
+      all.add(fmt::format("{} on {}, map {}", traces.of(r.trace), names.of(r.label, r.platform), r.map),
+              *r.verified);
   return all.text();
 }
 

@@ -52,7 +52,7 @@ struct CompareRow {
 
   // With which a study ends that this row is of. REQUIRES: an error.
   [[nodiscard]] Error finding() const {
-    return {ErrorCode::kFinding, trace, "on " + platform + ": " + error, {}, {}};
+    return {ErrorCode::kFinding, trace, "on " + (label.empty() ? platform : label) + ": " + error, {}, {}};
   }
 };
 

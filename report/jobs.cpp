@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/quantity_text.hpp"
+#include "report/names.hpp"
 #include "report/replay_json.hpp"
 #include "report/table.hpp"
 
@@ -100,10 +101,12 @@ std::string jobs_text(const predict::RunFacts& together, const std::vector<JobFa
                {"time"},
                {"alone"},
                {"slowdown"}});
+  TraceNames traces;
+  for (const JobFacts& j : jobs) traces.add(j.trace);
   for (const JobFacts& j : jobs) {
     const auto slowdown = job_slowdown(together, j);
-    table.add({std::string(predict::short_path(j.trace)), j.map, std::to_string(j.ranks),
-               std::to_string(j.hosts), time_text(hangs(together, j), job_makespan(together, j)),
+    table.add({traces.of(j.trace), j.map, std::to_string(j.ranks), std::to_string(j.hosts),
+               time_text(hangs(together, j), job_makespan(together, j)),
                time_text(!j.alone->finished, j.alone->makespan),
                slowdown ? fmt::format("{:.3f}", *slowdown) : "-"});
   }

@@ -116,6 +116,16 @@ TEST(SeveralJobs, ThatHangHaveNoSlowdownBesideOthersThatEnd) {
   EXPECT_TRUE(jobs[2]["slowdown"].is_null());
 }
 
+TEST(SeveralJobs, OfOneFolderAndFileAreToldApart) {
+  const Workspace w;
+  w.write("x/runs/t.txt", "0 init\n0 compute 1e6\n0 finalize\n");
+  w.write("y/runs/t.txt", "0 init\n0 compute 1e6\n0 finalize\n");
+  const Outcome told = w.weft("replay x/runs/t.txt --with y/runs/t.txt --on crossbar:n=2,speed=1Gflops");
+  EXPECT_EQ(told.exit_code, 0) << told.err;
+  EXPECT_THAT(told.out, HasSubstr("\nx/runs/t.txt  block "));
+  EXPECT_THAT(told.out, HasSubstr("\ny/runs/t.txt  block "));
+}
+
 TEST(SeveralJobs, HaveTheNoiseAloneThatTheyHaveBesideOthers) {
   const Workspace w;
   ASSERT_EQ(w.weft("generate hpl --n 600 --nb 64 --p 2 --q 2 -o a.weft").exit_code, 0);

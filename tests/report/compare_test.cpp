@@ -407,6 +407,12 @@ TEST(Compare, AReplayThatIsWrongIsAnErrorOfItsRowAndNamedInTheText) {
               HasSubstr("verified in 2 runs: 20 solves of 40 rates (max-min certificate or narrowest link), "
                         "bytes of 6 messages and of 8 links, 6 matches, 18 events in order: 2 wrong\n"));
   EXPECT_THAT(text, HasSubstr(", map block: message 0->1 got half of its bytes\n"));
+  // By their labels, which tell runs apart where their platforms are called the same.
+  wrong.platform.label = "far";
+  const auto labelled = rank_runs({a, b});
+  EXPECT_THAT(compare_text(labelled),
+              HasSubstr("t.weft on far, map block: message 0->1 got half of its bytes\n"));
+  EXPECT_EQ(labelled[1].finding().what, "on far: " + labelled[1].error);
   a.verified.reset();
   EXPECT_THAT(compare_text(rank_runs({a})), Not(HasSubstr("verified")));
 }
