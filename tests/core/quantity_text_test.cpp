@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <string>
+
 #include "core/counted.hpp"
+#include "tests/support/checkout.hpp"
 
 namespace weft {
 namespace {
@@ -77,6 +81,28 @@ TEST(QuantityText, PrintsScaledUnits) {
   EXPECT_EQ(show_percent(-0.0), "0 %");
   EXPECT_EQ(parse_bandwidth(exact(Bandwidth(1.0 / 3 * 1e9)), "t").value().value(), 1.0 / 3 * 1e9);
   EXPECT_EQ(parse_duration(exact(Duration(1234567)), "t").value().count(), 1234567);
+}
+
+// The page (report/web/src/format.ts) has its own functions: tests/web/page_test.mjs holds them to the same file.
+TEST(QuantityText, IsThatOfTheTableWhichThePageIsHeldToAsWell) {
+  std::ifstream in(support::source_dir() + "/tests/core/data/quantities.txt");
+  std::size_t rows = 0;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with('#')) continue;
+    const std::size_t value = line.find(" | "), text = line.find(" | ", value + 3);
+    ASSERT_NE(text, std::string::npos) << line;
+    const std::string kind = line.substr(0, value);
+    const double v = std::stod(line.substr(value + 3));
+    EXPECT_EQ(kind == "seconds" ? show_seconds(v)
+              : kind == "bytes" ? show_bytes(static_cast<std::uint64_t>(v))
+              : kind == "flops" ? show(FlopRate(v))
+              : kind == "count" ? show_count(v)
+                                : show_percent(v),
+              line.substr(text + 3))
+        << line;
+    ++rows;
+  }
+  EXPECT_GE(rows, 50u);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Run by scripts/web.sh --test WEFT.
 import assert from 'node:assert/strict';
 import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { kSample, withBrowser } from './browser.mjs';
@@ -655,9 +656,20 @@ async function hostileNames({ weft, open, folder }) {
   page.quiet();
 }
 
+// Quantities are those of the terminal: the table that core/quantity_text.cpp is held to.
+async function quantities() {
+  const { buildSync } = createRequire(path.resolve(process.env.WEFT_WEB_DIR, 'package.json'))('esbuild');
+  const { text } = buildSync({ entryPoints: ['report/web/src/format.ts'], bundle: true, write: false, format: 'esm' }).outputFiles[0];
+  const { seconds, bytes, flopRate, count, percent } = await import(`data:text/javascript;base64,${Buffer.from(text).toString('base64')}`);
+  const shown = { seconds, bytes, flops: flopRate, count, percent };
+  const rows = readFileSync('tests/core/data/quantities.txt', 'utf8').trim().split('\n').filter((line) => !line.startsWith('#')).map((line) => line.split(' | '));
+  assert.ok(rows.length >= 50);
+  for (const [kind, value, expected] of rows) assert.equal(shown[kind](Number(value)), expected, `${kind} ${value}`);
+}
+
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, interrupted, manySchedules, manyRanks, oddRuns, deadlockBesideARun, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, interrupted, manySchedules, manyRanks, oddRuns, deadlockBesideARun, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames, quantities]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -2,7 +2,7 @@
 import { beside } from '../beside';
 import { curves } from '../curves';
 import { copyText, el } from '../dom';
-import { counted, percent, seconds } from '../format';
+import { counted, flopRate, percent, seconds } from '../format';
 import type { DocumentSection } from '../section';
 import { table } from '../table';
 
@@ -30,10 +30,7 @@ const kPhases: [string, string, string][] = [
 ];
 const kMostRuns = 12;
 const called = (r: Prediction) => r.label ?? r.platform;
-function rate(gflops: number): string {
-  const [factor, unit] = gflops >= 1e6 ? [1e6, 'P'] : gflops >= 1e3 ? [1e3, 'T'] : [1, 'G'];
-  return `${Number((gflops / factor).toPrecision(3))} ${unit}flop/s`;
-}
+const rate = (gflops: number) => flopRate(gflops * 1e9);
 const runsOf = (document: unknown): Prediction[] => {
   const d = document as { runs?: Prediction[] } & Prediction;
   return d.runs ?? [d];

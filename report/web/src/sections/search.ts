@@ -2,7 +2,7 @@
 import { amountColour, amountLegend } from '../amounts';
 import { canvas, colour, columnWidth, kFont, shortened, stepped } from '../canvas';
 import { el } from '../dom';
-import { count, seconds } from '../format';
+import { count, seconds, three } from '../format';
 import type { DocumentSection } from '../section';
 import { table } from '../table';
 
@@ -23,7 +23,8 @@ const kMostLeft = 200; // of the names of ranks
 const kRow = 26;
 const kMostRanks = 256; // drawn: a canvas of more than 65,535 pixels stays empty
 
-const many = (n: number | null) => (n === null ? 'over 10^308' : count(n));
+// Schedules as the text has them.
+const many = (n: number | null) => (n === null ? 'over 10^308' : n < 1e7 ? count(n) : three(n));
 
 export const schedule: DocumentSection = {
   id: 'schedule',
@@ -110,13 +111,13 @@ export const distribution: DocumentSection = {
         g.fillRect(kLeft + i * wide + 1, 20 + high - h, wide - 2, h);
         g.fillStyle = colour('--quiet');
         g.textAlign = 'center';
-        g.fillText(count(b.count), kLeft + (i + 0.5) * wide, 14 + high - h);
+        g.fillText(many(b.count), kLeft + (i + 0.5) * wide, 14 + high - h);
         if (i % Math.ceil(70 / wide) === 0) g.fillText(seconds(b.from_s), kLeft + i * wide, c.height() - 4);
       });
     });
     box.append(c.root, table([
       { title: 'from', csv: 'from_s', value: (b) => b.from_s, text: (b) => seconds(b.from_s) }, { title: 'to', csv: 'to_s', value: (b) => b.to_s, text: (b) => seconds(b.to_s) },
-      { title: 'schedules', value: (b) => b.count, text: (b) => count(b.count) },
+      { title: 'schedules', value: (b) => b.count, text: (b) => many(b.count) },
     ], bins, { caption: 'Schedules by their time', most: 10 }).root);
     c.redraw();
     return true;
