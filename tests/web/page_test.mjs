@@ -411,7 +411,7 @@ async function otherVerbs({ weft, open, folder }) {
   {
     const { page, json } = await shown('tune', 'hpl', '--on', 'crossbar-16', '--n', '1000', '--nb', '50,100', '--p', '4', '--q', '4', '--evaluations', '8');
     assert.deepEqual(await cells(page, '#tuned table', 2), json.rows.map((r) => String(r.nb)));
-    assert.match(await page.locator('#tuned caption').textContent(), new RegExp(`: ${json.rows.length} of ${json.candidates} candidates$`));
+    assert.match(await page.locator('#tuned caption').textContent(), new RegExp(`^What was tried, the most precise first, of these the fastest: ${json.rows.length} of ${json.candidates} candidates$`));
     assert.equal(await page.locator('#hpl-dat pre').textContent(), json.hpl_dat_text);
     page.quiet();
   }

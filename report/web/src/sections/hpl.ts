@@ -157,7 +157,7 @@ export const tuned: DocumentSection = {
       { title: 'rate', csv: 'gflops', value: (r) => r['gflops']!, text: (r) => rate(r['gflops'] as number) },
       { title: '+-', csv: 'error_estimate', value: (r) => r['error_estimate'] ?? null, text: (r) => (typeof r['error_estimate'] === 'number' ? percent(r['error_estimate']) : '-') },
       { title: 'round', value: (r) => r['round'] ?? null },
-    ], rows, { caption: `What was tried, best first: ${rows.length} of ${counted(candidates, 'candidate')}`, most: 40 }).root);
+    ], rows, { caption: `What was tried, the most precise first, of these the fastest: ${rows.length} of ${counted(candidates, 'candidate')}`, most: 40 }).root);
     return true;
   },
 };
