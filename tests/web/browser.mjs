@@ -11,6 +11,9 @@ const { chromium } = createRequire(path.resolve(process.env.WEFT_WEB_DIR, 'packa
 export const kSample = path.resolve('traces/samples/hpl_4x4_2000_64.weft');
 const kWeft = path.resolve(process.argv[2]);
 
+// Texts of a column of a table, from 1 on.
+export const cells = (page, table, column) => page.locator(`${table} tbody tr td:nth-child(${column})`).allTextContents();
+
 // Calls `f({ weft, open, folder })`: `weft(arguments)` runs the program in a folder that goes away, `open(file, options)` gives a
 // page of it that must not print on the console, throw, or ask for anything but itself (told by its `quiet()`).
 export async function withBrowser(f) {

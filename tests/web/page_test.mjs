@@ -5,13 +5,12 @@ import { copyFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from '
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { inflateSync } from 'node:zlib';
-import { kSample, withBrowser } from './browser.mjs';
+import { cells, kSample, withBrowser } from './browser.mjs';
 import { millionSpans } from './million_spans.mjs';
+import { againstNoTime, deadlockBesideARun, interrupted, manyRanks, manySchedules, oddRuns, tinyShares } from './odd_runs.mjs';
 
 const kPlatforms = ['fat-tree-16', 'dragonfly-18', 'torus-16', 'crossbar-16'];
 const kOn = kPlatforms.flatMap((p) => ['--on', p]);
-
-const cells = (page, table, column) => page.locator(`${table} tbody tr td:nth-child(${column})`).allTextContents();
 
 async function comparison({ weft, open, folder }) {
   const text = weft('report', kSample, ...kOn, '-o', 'compare.html', '--json', 'compare.json');
@@ -438,60 +437,6 @@ async function otherVerbs({ weft, open, folder }) {
   }
 }
 
-// More ranks than a canvas has pixels: of rows one a line is drawn, and under the pointer is what is drawn there.
-async function manyRanks({ weft, open }) {
-  weft('generate', 'ring', '--ranks', '66000', '--iterations', '1', '-o', 'long.weft', '--quiet');
-  weft('replay', 'long.weft', '--on', 'crossbar:n=66000,bw=10GB/s,lat=1us', '--report', 'long.html', '--quiet');
-  const page = await open('long.html');
-  const canvas = page.locator('#timeline canvas');
-  await canvas.waitFor();
-  await page.waitForFunction(() => document.querySelector('#timeline canvas').view.lastFrame_ms > 0);
-  const drawn = await canvas.evaluate((c) => [...new Uint32Array(c.getContext('2d').getImageData(300, 30, 1, 600).data.buffer)].filter((p) => p !== 0).length);
-  assert.ok(drawn > 590, String(drawn));
-  assert.match(await page.locator('#timeline-seen').textContent(), /; 640 of 66,000 rows are drawn, one a line of pixels$/);
-  await canvas.scrollIntoViewIfNeeded();
-  await canvas.hover({ position: { x: 300, y: 22 + 320.5 } });
-  assert.match(await page.locator('#timeline-about').textContent(), /^rank 33051: /); // the middle of 103.125 rows from 33,000 on
-  page.quiet();
-}
-
-// More schedules than a double holds, and more ranks than are drawn; the names of those that are have room.
-async function manySchedules({ weft, open }) {
-  const text = weft('search', 'halo', '--grid', '18x17', '--on', 'torus:dims=18x17,bw=10GB/s,lat=1us', '--evaluations', '100', '--nodes', '100', '--report', 'many.html');
-  assert.match(text, /, over 10\^308 schedules, /);
-  const page = await open('many.html');
-  assert.match(await page.locator('#distribution p').first().textContent(), /^[0-9,]+ of over 10\^308 schedules were timed; /);
-  assert.equal(await page.locator('#schedule-cut').textContent(), 'The first 256 of 306 ranks; the table has all.');
-  const chart = page.locator('#schedule canvas');
-  const names = await chart.evaluate((c) => {
-    const g = c.getContext('2d'), fill = g.fillText.bind(g), list = [];
-    g.fillText = (name, x, y) => {
-      if (g.textAlign === 'right') list.push([name, x - g.measureText(name).width]);
-      fill(name, x, y);
-    };
-    dispatchEvent(new Event('themechange')); // draws it again
-    return list;
-  });
-  assert.deepEqual(names.map(([name]) => name), Array.from({ length: 256 }, (_, r) => `${r} node-${r}`));
-  assert.ok(names.every(([, left]) => left >= 0), JSON.stringify(names.find(([, left]) => left < 0)));
-  page.quiet();
-}
-
-// Verbs that were interrupted: what there is, why it is not all, and no number for what is not known.
-async function interrupted({ open, folder }) {
-  for (const verb of ['sweep', 'predict', 'tune', 'search']) { // the pages of otherVerbs
-    const [before, data, after] = readFileSync(path.join(folder, `${verb}.html`), 'utf8').split(/(?<=<script id="data"[^>]*>)([^<]*)/);
-    const json = JSON.parse(data);
-    json.document.error = 'interrupted after 2 of 4 <runs>';
-    if (verb === 'search') Object.assign(json.document, { worst_s: null, mean_s: null, median_s: null, histogram: [], proved_optimal: false, proof: 'none' });
-    writeFileSync(path.join(folder, 'interrupted.html'), before + JSON.stringify(json).replaceAll('<', '\\u003c') + after);
-    const page = await open('interrupted.html');
-    assert.equal(await page.locator('header + .error').textContent(), json.document.error);
-    if (verb === 'search') assert.match(await page.locator('#distribution').textContent(), /were timed; best [0-9.]+ ms, none can be below [0-9.]+ ms\./);
-    page.quiet();
-  }
-}
-
 // The Gantt over links: a message is on each link of its route, and a click or key chooses it there and in the table.
 async function linksByTime(page, json) {
   const gantt = page.locator('#occupation canvas');
@@ -528,74 +473,6 @@ async function linksByTime(page, json) {
   assert.equal(json.transfers[await chosen()].start_s, Math.max(...json.transfers.map((o) => o.start_s)));
   await page.keyboard.press('Escape');
   assert.equal(await marked.count(), 0);
-}
-
-// Runs with nothing to draw: no message, no time, a deadlock.
-async function oddRuns({ weft, open, folder }) {
-  const ranks = (body) => `0 init\n1 init\n${body}0 finalize\n1 finalize\n`;
-  const on = ['--on', 'crossbar-16', '--quiet'];
-  writeFileSync(path.join(folder, 'nothing.txt'), ranks(''));
-  weft('replay', 'nothing.txt', ...on, '--report', 'nothing.html');
-  writeFileSync(path.join(folder, 'alone.txt'), ranks('0 compute 1000000\n'));
-  weft('replay', 'alone.txt', ...on, '--report', 'alone.html');
-  writeFileSync(path.join(folder, 'stuck.txt'), ranks('0 recv 1 8 1000 6\n1 recv 0 7 1000 6\n'));
-  assert.throws(() => weft('replay', 'stuck.txt', ...on, '--report', 'stuck.html'), { status: 1 });
-  for (const file of ['nothing.html', 'alone.html', 'stuck.html']) {
-    const page = await open(file);
-    await page.waitForSelector('#timeline canvas');
-    await page.waitForFunction(() => document.querySelector('#timeline canvas').view.lastFrame_ms > 0);
-    assert.ok(!/NaN|undefined|Infinity/.test(await page.locator('main').textContent()), file);
-    if (file === 'nothing.html') assert.match(await page.locator('#path').textContent(), /The makespan of 0 s is one chain/);
-    if (file === 'stuck.html') assert.ok((await page.locator('.error').textContent()).includes('wait'));
-    page.quiet();
-  }
-}
-
-// One of two runs hangs: it is not the fastest, wherever it is sorted, and its row in the CSV says what became of it.
-async function deadlockBesideARun({ weft, open, folder }) {
-  writeFileSync(path.join(folder, 'cross.txt'), '0 init\n1 init\n0 send 1 7 66000 6\n1 send 0 8 66000 6\n0 recv 1 8 66000 6\n1 recv 0 7 66000 6\n0 finalize\n1 finalize\n');
-  for (const [name, eager] of [['small', '64KiB'], ['big', '1MiB']])
-    writeFileSync(path.join(folder, `${name}.textproto`), 'topology { family: "crossbar" set: "n=2" set: "bw=1GB/s" set: "lat=1us" }\n' + `mpi { eager_limit: "${eager}" }\n`);
-  const on = ['--on', 'small=small.textproto', '--on', 'big=big.textproto'];
-  const column = (csv, name) => { const lines = csv.trim().split('\n').map((l) => l.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/)); return lines.slice(1).map((l) => l[lines[0].indexOf(name)]); };
-  for (const [verb, file, id, more] of [['report', '-o', 'ranking', []], ['sweep', '--report', 'sweep', ['--set', 'lat=1us']]]) {
-    assert.throws(() => weft(verb, 'cross.txt', ...on, ...more, '--quiet', file, 'hangs.html', '--csv', 'hangs.csv'), { status: 1 });
-    const page = await open('hangs.html');
-    const head = page.locator(`#${id}`).getByRole('button', { name: /^time/ });
-    const times = () => page.locator(`#${id} tbody tr`).evaluateAll((rows) => rows.map((r) => /\tdeadlock\t/.test([...r.children].map((c) => c.textContent).join('\t'))));
-    for (let turn = 0; turn < 2; ++turn) {
-      await head.click();
-      assert.deepEqual(await times(), [false, true]);
-    }
-    await page.locator(`#${id} .tools button:visible`).last().click();
-    const copied = await page.evaluate(() => window.copied), written = readFileSync(path.join(folder, 'hangs.csv'), 'utf8');
-    for (const name of ['label', 'platform']) assert.deepEqual(column(copied, name).sort(), column(written, name).sort(), `${verb} ${name}`);
-    assert.deepEqual(column(copied, 'makespan_s').map(Number).sort(), column(written, 'makespan_s').map(Number).sort(), verb);
-    assert.match(copied, /,deadlock: 2 ranks wait forever[^\n]*\n$/);
-    page.quiet();
-  }
-}
-
-// The fastest run takes no time, so nothing is so many times as long or so many percent longer; all leave a message.
-async function againstNoTime({ weft, open, folder }) {
-  writeFileSync(path.join(folder, 'left.txt'), '0 init\n1 init\n0 isend 1 7 0 6\n0 send 1 8 0 6\n1 recv 0 8 0 6\n0 finalize\n1 finalize\n');
-  const on = (label, lat) => ['--on', `${label}=crossbar:n=2,bw=1GB/s,lat=${lat}`];
-  assert.throws(() => weft('report', 'left.txt', ...on('near', '0s'), ...on('far', '1us'), '--raw', '--quiet', '-o', 'left.html'), { status: 1 });
-  const page = await open('left.html');
-  assert.deepEqual(await cells(page, '#ranking table', 5), ['0 s', '2 us']);
-  assert.match(await page.locator('#parts .difference').textContent(), /^far: \+2 us against near, which is /);
-  assert.ok(!/NaN|undefined|Infinity/.test(await page.locator('main').textContent()));
-  page.quiet();
-}
-
-// 0.2 us of 1,000 s: a share as the text has it, without an exponent.
-async function tinyShares({ weft, open, folder }) {
-  writeFileSync(path.join(folder, 'long.txt'), '0 init\n1 init\n0 compute 1e12\n0 send 1 7 0 6\n1 recv 0 7 0 6\n0 finalize\n1 finalize\n');
-  const on = (label, lat) => ['--on', `${label}=crossbar:n=2,bw=1GB/s,lat=${lat},speed=1Gflops`];
-  weft('report', 'long.txt', ...on('near', '1us'), ...on('far', '1.1us'), '--raw', '--quiet', '-o', 'tiny.html');
-  const page = await open('tiny.html');
-  assert.match(await page.locator('#parts .difference').textContent(), /\(<0\.0001 %\)/);
-  page.quiet();
 }
 
 // Rows of accelerators below those of their ranks.
