@@ -127,6 +127,11 @@ async function oneReplay({ weft, open, folder }) {
   }
   await page.keyboard.press('Tab');
   assert.equal(await page.evaluate(() => document.activeElement.firstChild.textContent), '4');
+  // The button that shows all goes: on with the first row that it brought.
+  const tenth = page.locator('#waits .table').first().locator('tbody tr').nth(10);
+  await page.locator('#waits').getByRole('button', { name: /^show all/ }).first().focus();
+  await page.keyboard.press('Enter');
+  assert.ok(await tenth.evaluate((row) => row === document.activeElement));
   await page.locator('#path td', { hasText: result.critical_path.by_link[0].name }).first().click();
   if (result.links.some((l) => l.name === result.critical_path.by_link[0].name))
     assert.equal(await page.locator('#links tr[aria-selected] td').first().textContent(), result.critical_path.by_link[0].name);

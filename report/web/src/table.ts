@@ -41,7 +41,13 @@ export function table<T>(all: Column<T>[], rows: T[], options: Options<T>): Tabl
   const body = el('tbody');
   const heads = columns.map((c, i) =>
     el('th', { scope: 'col', class: numeric[i] ? 'number' : '' }, el('button', { type: 'button', click: () => sort(i) }, c.title)));
-  const more = el('button', { type: 'button', click: () => { most = rows.length; draw(); } });
+  const more = el('button', { type: 'button', click: () => {
+    const next = most;
+    most = rows.length;
+    draw();
+    const row = body.children[next] as HTMLElement; // the button goes, and the focus would with it
+    (row.tabIndex < 0 ? copy : row).focus({ preventScroll: true });
+  } });
   const printed = el('p', { class: 'note printed' });
   const copy = el('button', { type: 'button', click: () => void copyText(csvOf(all, order), copy) }, 'copy as CSV');
 
