@@ -83,7 +83,7 @@ TEST(QuantityText, PrintsScaledUnits) {
   EXPECT_EQ(parse_duration(exact(Duration(1234567)), "t").value().count(), 1234567);
 }
 
-// The page (report/web/src/format.ts) has its own functions: tests/web/page_test.mjs holds them to the same file.
+// The page has functions of its own (report/web/src/format.ts): tests/web/page_test.mjs holds them to it, too.
 TEST(QuantityText, IsThatOfTheTableWhichThePageIsHeldToAsWell) {
   std::ifstream in(support::source_dir() + "/tests/core/data/quantities.txt");
   std::size_t rows = 0;
