@@ -261,8 +261,7 @@ TEST(CliJournal, CompareKeepsDeadlocksAndUnmatchedMessagesToo) {
   w.write("dead.txt", "0 init\n1 init\n0 recv 1 8 100 6\n1 recv 0 8 100 6\n0 finalize\n1 finalize\n");
   w.write("lost.txt", "0 init\n1 init\n0 isend 1 8 100 6\n0 finalize\n1 finalize\n");
   w.write("fine.txt", "0 init\n1 init\n0 send 1 8 100 6\n1 recv 0 8 100 6\n0 finalize\n1 finalize\n");
-  const std::string command =
-      "compare dead.txt lost.txt fine.txt --on torus-16 --on crossbar-16 --raw=rendezvous";
+  const std::string command = "compare dead.txt lost.txt fine.txt --on torus-16 --on crossbar-16 --raw=eager";
   const Outcome plain = w.weft(command + " --json a.json");
   EXPECT_EQ(plain.exit_code, 1);
   const Outcome first = w.weft(command + " --json b.json --journal j");

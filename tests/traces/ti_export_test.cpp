@@ -35,8 +35,8 @@ Exported ti_of(MemoryTrace& t) {
   return out;
 }
 
-// A blocking send above SimGrid's limit of detached ones waits for its receive; a buffered one never does. SimGrid fails a
-// message whose rank has ended ("Link failure"), so the end of the rank waits for it.
+// A blocking send above SimGrid's limit of detached ones waits for its receive; a buffered one never does. The end of the
+// rank waits for it: SimGrid does so by itself for one request of each source, destination and tag only.
 TEST(TiExport, ABufferedSendIsAnIsendThatOnlyTheEndWaitsFor) {
   MemoryTrace t(2);
   t.add(0, {.kind = OpKind::init});

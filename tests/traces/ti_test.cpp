@@ -45,6 +45,38 @@ TEST(Ti, WaitsFindTheOldestOutstandingRequest) {
   EXPECT_EQ(ops[8].list, (std::vector<std::int64_t>{0}));
 }
 
+// What a program completed by a test, or by a call that leaves no line (MPI_Waitsome), ends at the end of its rank at the
+// latest: before its finalize, or where it has no more lines.
+TEST(Ti, TheEndOfARankWaitsForWhatNoWaitNames) {
+  const TempDir dir;
+  const std::string text =
+      "0 init\n0 irecv 1 7 10 6\n0 test 1 0 7\n0 test 1 0 7\n0 isend 1 8 20 6\n0 isend 1 9 30 6\n0 wait 0 1 "
+      "8\n"
+      "0 compute 1\n0 finalize\n1 init\n1 isend 0 7 10 6\n1 recv 0 8 20 6\n1 recv 0 9 30 6\n";
+  const auto first = ops_of_text(dir, text, 0), second = ops_of_text(dir, text, 1);
+  ASSERT_EQ(first.size(), 8u);
+  EXPECT_EQ(first[6].op.kind, OpKind::waitall);
+  EXPECT_EQ(first[6].list, (std::vector<std::int64_t>{0, 2}));
+  EXPECT_EQ(first[7].op.kind, OpKind::finalize);
+  ASSERT_EQ(second.size(), 5u);
+  EXPECT_EQ(second[4].op.kind, OpKind::waitall);
+  EXPECT_EQ(second[4].list, (std::vector<std::int64_t>{0}));
+  auto t = open_trace({dir.path("t.txt")});
+  ASSERT_TRUE(t);
+  EXPECT_THAT((*t)->header().warnings,
+              ::testing::ElementsAre(
+                  "2 tests were dropped, because the text does not say which of them succeeded: a request "
+                  "that was tested is "
+                  "over at its next wait, without one at the end of its rank",
+                  "3 requests that no wait names: waited for at the end of the rank, as in SimGrid"));
+  // A file for each rank ends where its text does.
+  auto two = open_trace(
+      {dir.write("r0.txt", "0 init\n0 isend 1 7 10 6\n"), dir.write("r1.txt", "1 recv 0 7 10 6\n")});
+  ASSERT_TRUE(two);
+  EXPECT_EQ((*two)->ops_of(RankId(0)), 3u);
+  EXPECT_EQ((*two)->ops_of(RankId(1)), 1u);
+}
+
 // SimGrid's sleep is time that the speed of a host does not change; so is a recorded time, which is exported as one. Nothing
 // but --compute-scale changes it.
 TEST(Ti, ASleepIsARecordedTimeAndARecordedTimeIsASleep) {
@@ -213,7 +245,8 @@ TEST(Ti, ATraceOfLinesThatSayNothingIsReadAndToldAbout) {
   ASSERT_TRUE(t) << t.error().message();
   EXPECT_EQ((*t)->header().ranks, 2u);
   EXPECT_EQ((*t)->totals().ops, 0u);
-  EXPECT_EQ((*t)->header().notes.size(), 3u);
+  EXPECT_EQ((*t)->header().notes.size(), 2u);
+  EXPECT_EQ((*t)->header().warnings.size(), 1u);
   EXPECT_EQ(check_trace(**t)->errors, 0u);
   EXPECT_EQ(error_of_text(dir, "# 0 init\n\n"),
             "F: error: the trace holds no action; expected lines \"RANK ACTION ...\"");

@@ -39,7 +39,15 @@ bool Parser::init(RankState& s, TiFields& l, OpKind kind) {
   return true;
 }
 
+// SimGrid's replayer ends a rank so (v3.32, smpi_replay_main() in src/smpi/internals/smpi_replay.cpp): what tests, and calls
+// that leave no line, completed in the program is over then at the latest.
+void Parser::wait_for_the_rest(RankState& s) {
+  left_to_the_end_ += s.requests.size();
+  push_waitall(s);
+}
+
 bool Parser::finalize(RankState& s, TiFields&, OpKind kind) {
+  wait_for_the_rest(s);
   push(s, Op{.kind = kind});
   return true;
 }
@@ -154,14 +162,18 @@ bool Parser::wait(RankState& s, TiFields& l, OpKind kind) {
   return true;
 }
 
-bool Parser::waitall(RankState& s, TiFields&, OpKind kind) {
+void Parser::push_waitall(RankState& s) {
   list_.clear();
   for (const auto& r : s.requests.take_all()) list_.push_back(r.slot);
   s.any_requests = 0;
-  if (list_.empty()) return true;
-  Op op{.kind = kind};
+  if (list_.empty()) return;
+  Op op{.kind = OpKind::waitall};
   op.extra = s.block.add_list(list_);
   push(s, op);
+}
+
+bool Parser::waitall(RankState& s, TiFields&, OpKind) {
+  push_waitall(s);
   return true;
 }
 

@@ -157,7 +157,7 @@ Result<void> Parser::feed(std::size_t part, std::string_view text, bool last) {
     carry_.clear();
     WEFT_TRY(lines(rest));
     if (!input_.shared() && part < states_.size() && states_[part]) {
-      flush(*states_[part]);
+      end_rank(*states_[part]);
       states_[part].reset();
     }
     return {};
@@ -189,17 +189,24 @@ Result<void> Parser::feed(std::size_t part, std::string_view text, bool last) {
 
 void Parser::finish() {
   for (auto& s : states_)
-    if (s) flush(*s);
+    if (s) end_rank(*s);
   const auto note = [&](std::uint64_t n, const char* what) {
     if (n > 0) out_.add_note(fmt::format("{} {}", n, what));
   };
   note(completed_waits_, "waits named no outstanding request and were dropped as completed before.");
-  note(tests_, "tests were dropped: the text does not say whether they succeeded.");
   note(comm_actions_,
        "communicator actions were dropped: the text does not say who belongs to which communicator.");
   note(
       context_.null_types,
       "messages or collectives have datatype -1 (a derived type): their size is lost and counts as 0 bytes.");
+  if (tests_ > 0)
+    out_.add_warning(
+        fmt::format("{} dropped, because the text does not say which of them succeeded: a request "
+                    "that was tested is over at its next wait, without one at the end of its rank",
+                    tests_ == 1 ? "1 test was" : fmt::format("{} tests were", tests_)));
+  if (left_to_the_end_ > 0)
+    out_.add_warning(fmt::format("{} that no wait names: waited for at the end of the rank, as in SimGrid",
+                                 counted(left_to_the_end_, "request")));
   if (uneven_ > 0)
     out_.add_warning(fmt::format(
         "{} whose counts to send and to receive differ, which MPI does not allow; the first at {}",

@@ -72,6 +72,8 @@ class Parser {
   bool message_count(TiFields& l, bool receive, std::int64_t& n);
   bool open_request(RankState& s, TiFields& l, Op& op);
   void push_wait(RankState& s, std::int64_t src, std::int64_t dst, std::int64_t tag);
+  void push_waitall(RankState& s);
+  void wait_for_the_rest(RankState& s);
 
   // ---- collective_actions.cpp
   Reader barrier, bcast, reduction, exchange, alltoallv, allgatherv, gatherv, reduce_scatter;
@@ -97,6 +99,11 @@ class Parser {
     s.block.clear();
     s.lines.clear();
   }
+  // The rank has no more lines.
+  void end_rank(RankState& s) {
+    wait_for_the_rest(s);
+    flush(s);
+  }
   void push_flops(RankState& s, double f) {
     if (f > 0) push(s, Op{.kind = OpKind::compute_flops, .amount = std::bit_cast<std::int64_t>(f)});
   }
@@ -116,6 +123,7 @@ class Parser {
   std::uint64_t actions_ = 0;
   std::uint64_t completed_waits_ = 0;
   std::uint64_t tests_ = 0;
+  std::uint64_t left_to_the_end_ = 0;  // requests that no wait names
   std::uint64_t comm_actions_ = 0;
   std::uint64_t uneven_ = 0;  // collectives whose two sizes differ
   std::string first_uneven_;

@@ -4,7 +4,7 @@
 // What the text does not say is resolved here: element counts become bytes, a wait finds its request slot,
 // flops of a reduction become a compute operation after it. What it cannot say is noted in the header:
 // communicators are lost (collectives are on the world), so are failed probes, and a test has no outcome (it
-// is dropped; the wait counts).
+// is dropped; a wait counts, if there is none the end of the rank).
 //
 // Speed (HPL, 256 ranks, 1.43 million lines of 24 bytes, one core): the parser alone about 20 million lines a
 // second by profile; with unpacking the archive and storing the compact blocks 9 million; import to a .weft

@@ -6,7 +6,7 @@
 // before what it waits for is there. No correct program gets stuck in that: messages of one key match in their order.
 //
 // A buffered send is complete at once, and nobody ever waits for a request that was freed. Their lines come at the end of
-// the rank: a rank that ends before its messages are through takes them along (SimGrid: "Link failure").
+// the rank, which SimGrid ends with a wait for one request of each key only (smpi_replay_main()).
 // O(1) an operation; memory: the requests under way, and for each key a run of sends that nobody waits for.
 #pragma once
 
