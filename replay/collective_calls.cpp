@@ -122,7 +122,7 @@ Result<void> ExpandedCollectives::find(RankId rank, const traces::Op& op, std::s
   WEFT_TRY(build_rounds(choices_, comms_, op, *comm, asked, schedule_));
   const auto& members = comms_.members(*comm);
   for (const ScheduleMessage& m : schedule_.messages)
-    out.push_back({m.round, m.send, members[m.peer], m.bytes});
+    out.push_back({m.round, m.send, members[m.peer], m.bytes, m.paced});
   return {};
 }
 

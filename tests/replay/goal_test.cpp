@@ -116,6 +116,29 @@ TEST(GoalRoundTrip, OfARoundOfSeveralSendsTheFirstLeavesEarlierInASchedule) {
     }
 }
 
+// A segment waits until the one before has come, which no eager send of a schedule does: 1 MB in 16 segments of 64 KiB to
+// one rank after the other. The warning counts what a replay of the schedule does not know.
+TEST(GoalRoundTrip, SegmentsThatFollowOneAnotherAreAWarning) {
+  const TempDir dir;
+  MemoryTrace t(8);
+  for (std::uint32_t r = 0; r < 8; ++r) t.collective(r, OpKind::bcast, 0, 1'000'000, CommId(0));
+  const AlgorithmNames pipeline = {{"bcast", "pipeline"}}, linear = {{"bcast", "linear"}};
+  for (const char* format : {"goal", "goal-binary"})
+    for (const AlgorithmNames* names : {&pipeline, &linear}) {
+      t.rewind();
+      ExpandedCollectives expanded(t, *choose_collectives("", {names}, recorded_hosts(t.header())));
+      std::vector<std::string> warnings;
+      ASSERT_TRUE(traces::export_trace(t, format, dir.path("t.goal"),
+                                       {.collectives = &expanded, .warnings = &warnings}));
+      if (names == &linear) {
+        EXPECT_THAT(warnings, ::testing::IsEmpty());
+      } else {
+        EXPECT_THAT(warnings,
+                    ::testing::ElementsAre(::testing::StartsWith("112 sends of segments in collectives: ")));
+      }
+    }
+}
+
 // A schedule has one wait for what a program waits for in a row, and it pays for all its receives when the last is there.
 TEST(GoalRoundTrip, ReceivesThatAreWaitedForInARowArePaidForAtTheEnd) {
   const TempDir dir;

@@ -18,6 +18,7 @@ struct CollectiveMessage {
   bool send = false;
   std::int32_t peer = 0;  // rank of MPI_COMM_WORLD
   std::int64_t bytes = 0;
+  bool paced = false;  // a send of a segment: whatever its protocol, it is over when its data have come
 };
 
 class CollectiveMessages {

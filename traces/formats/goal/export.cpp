@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "core/append_text.hpp"
+#include "core/counted.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
 #include "traces/exports/poll_count.hpp"
@@ -22,10 +23,25 @@ using goal::Operation;
 using goal::Schedule;
 using goal::ScheduleMaker;
 
+// What a schedule cannot say of the programs.
+struct Unsaid {
+  PollCount polls;
+  std::uint64_t paced_sends = 0;
+
+  void tell(std::vector<std::string>* warnings) const {
+    polls.tell(PollCount::kLeftOut, warnings);
+    if (paced_sends == 0 || warnings == nullptr) return;
+    warnings->push_back(fmt::format(
+        "{} of segments in collectives: in a replay each is over when its data have come, in a schedule an "
+        "eager one when it has started, so that segments that follow one another leave together",
+        counted(paced_sends, "send")));
+  }
+};
+
 // What a rank's program becomes: `part` is called after each block of the trace, and once more at its end.
 template <class Part>
 Result<void> make_schedule(TraceReader& trace, std::uint32_t rank, const Tags& tags,
-                           const ExportOptions& options, PollCount& polls, Part part) {
+                           const ExportOptions& options, Unsaid& unsaid, Part part) {
   ScheduleMaker maker(trace, RankId(rank), tags, options);
   OpBlock block;
   for (;;) {
@@ -33,11 +49,12 @@ Result<void> make_schedule(TraceReader& trace, std::uint32_t rank, const Tags& t
     if (!more) break;
     for (std::size_t i = 0; i < block.ops.size(); ++i) {
       WEFT_TRY(maker.add(block.ops[i], block.list(block.ops[i]), block.first_op + i));
-      polls.add(block.ops[i]);
+      unsaid.polls.add(block.ops[i]);
     }
     part(maker, false);
   }
   WEFT_TRY(maker.finish());
+  unsaid.paced_sends += maker.paced_sends();
   part(maker, true);
   return {};
 }
@@ -122,26 +139,26 @@ void write_binary(const Schedule& s, ExportFile& file) {
 Result<void> export_goal(TraceReader& trace, const std::string& path, const ExportOptions& options) {
   WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
   const Tags tags(trace.communicators().size());
-  PollCount polls;
+  Unsaid unsaid;
   std::string& out = file.buffer();
   out += fmt::format("num_ranks {}\n", trace.header().ranks);
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
     out += fmt::format("\nrank {} {{\n", r);
-    WEFT_TRY(make_schedule(trace, r, tags, options, polls, [&](ScheduleMaker& maker, bool /*end*/) {
+    WEFT_TRY(make_schedule(trace, r, tags, options, unsaid, [&](ScheduleMaker& maker, bool /*end*/) {
       write_text(maker.schedule(), maker.first(), out);
       maker.forget();
       file.drain();
     }));
     out += "}\n";
   }
-  polls.tell(PollCount::kLeftOut, options.warnings);
+  unsaid.tell(options.warnings);
   return file.close();
 }
 
 Result<void> export_goal_binary(TraceReader& trace, const std::string& path, const ExportOptions& options) {
   WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
   const Tags tags(trace.communicators().size());
-  PollCount polls;
+  Unsaid unsaid;
   const std::uint32_t ranks = trace.header().ranks;
   std::string& out = file.buffer();
   put(out, goal::kMagic);
@@ -150,7 +167,7 @@ Result<void> export_goal_binary(TraceReader& trace, const std::string& path, con
   std::uint64_t at = 6 + std::uint64_t{16} * ranks;  // from byte 8
   for (std::uint32_t r = 0; r < ranks; ++r) {
     std::uint64_t nodes = 0, dependencies = 0, roots = 0;
-    WEFT_TRY(make_schedule(trace, r, tags, options, polls, [&](ScheduleMaker& maker, bool /*end*/) {
+    WEFT_TRY(make_schedule(trace, r, tags, options, unsaid, [&](ScheduleMaker& maker, bool /*end*/) {
       const Schedule& s = maker.schedule();
       nodes += s.ops.size();
       dependencies += s.dependencies.size();
@@ -166,12 +183,12 @@ Result<void> export_goal_binary(TraceReader& trace, const std::string& path, con
     file.drain();
   }
   trace.rewind();
-  PollCount again;
+  Unsaid again;
   for (std::uint32_t r = 0; r < ranks; ++r)
     WEFT_TRY(make_schedule(trace, r, tags, options, again, [&](ScheduleMaker& maker, bool end) {
       if (end) write_binary(maker.schedule(), file);
     }));
-  polls.tell(PollCount::kLeftOut, options.warnings);
+  unsaid.tell(options.warnings);
   return file.close();
 }
 

@@ -107,6 +107,7 @@ Result<void> ScheduleMaker::collective(const Op& op, std::span<const std::int64_
         const CollectiveMessage& m = messages_[k];
         if (m.send != send) continue;
         if (!send) WEFT_TRY(received(ReceivedContexts::kCollectives, 0));
+        paced_sends_ += send && m.paced ? 1 : 0;
         WEFT_ASSIGN(const std::uint32_t v, start({.size = static_cast<std::uint64_t>(m.bytes),
                                                   .peer = static_cast<std::uint32_t>(m.peer),
                                                   .tag = tag,

@@ -34,6 +34,9 @@ class ScheduleMaker {
   // After the last operation. Errors: kNotSupported.
   [[nodiscard]] Result<void> finish() const;
 
+  // Sends of segments so far (CollectiveMessage::paced): a send of GOAL is over when its protocol says.
+  [[nodiscard]] std::uint64_t paced_sends() const { return paced_sends_; }
+
   // What was added since the last forget(); the first of its operations has the number first().
   [[nodiscard]] const Schedule& schedule() const { return schedule_; }
   [[nodiscard]] std::uint32_t first() const { return first_; }
@@ -79,7 +82,8 @@ class ScheduleMaker {
   RequestBook requests_;                                   // of persistent ones
   std::unordered_map<std::uint32_t, UnderWay> under_way_;  // by slot; never iterated
   std::map<std::uint32_t, std::uint64_t>
-      cancels_;                       // of receives under way: slot -> the operation that cancels it
+      cancels_;  // of receives under way: slot -> the operation that cancels it
+  std::uint64_t paced_sends_ = 0;
   std::vector<std::uint32_t> calls_;  // of collectives, by communicator
   std::vector<CollectiveMessage> messages_;
 };
