@@ -68,6 +68,28 @@ TEST(RoutesFile, ValuesBesideThePathReplaceTheFiles) {
   EXPECT_EQ(p.speed(HostId(0)).value(), 3e9);
 }
 
+// Four flows of 1 MB over a backbone of 1 GB/s that gives each of them all of it take 1.003 ms in SimGrid 3.32 (a cluster of
+// 8 hosts with bb_sharing_policy="FATPIPE", CM02 without gamma and factors); on a shared one 4 ms.
+TEST(RoutesFile, LinksThatAreNotSharedAreNotSupported) {
+  const auto with = [](const std::string& field) {
+    std::string text = kChain;
+    return text.replace(text.find("shared"), 6, field);
+  };
+  for (const char* field : {"", "SHARED", "splitduplex 2"}) {
+    const TempFile f("shared", with(field));
+    EXPECT_EQ(load("routes:path=" + f.path()).fabric.link_count(), 4u) << field;
+  }
+  for (const char* field : {"fatpipe", "FATPIPE"}) {
+    const TempFile f("fatpipe", with(field));
+    EXPECT_EQ(
+        error_of("routes:path=" + f.path()),
+        fmt::format(
+            "{}:2:18: error: not supported: a link that gives every flow its whole bandwidth; got \"{}\"; "
+            "expected a shared link",
+            f.path(), field));
+  }
+}
+
 TEST(RoutesFile, ZstdReadsLikePlainText) {
   std::string packed(ZSTD_compressBound(kChain.size()), '\0');
   packed.resize(ZSTD_compress(packed.data(), packed.size(), kChain.data(), kChain.size(), 3));

@@ -1,7 +1,7 @@
 // Routes file: a network given as its links and the route of every pair, whoever computed them (SimGrid, a
 // subnet manager, a script). Plain text or zstd.
 //
-//   L index name bandwidth_Bps latency_s ...   one directed link, shared; further fields are ignored (what SimGrid calls FATPIPE is shared here)
+//   L index name bandwidth_Bps latency_s ...   one directed link, shared; a field "fatpipe" (each flow has all of it) is not supported, others are ignored
 //   R src dst link link ...                    the route of a pair; hosts are 0..max index, named node-K
 //
 // Rules: link indices are 0..L-1, each once, in any order; a pair has at most one R line; a pair without one

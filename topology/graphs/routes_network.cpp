@@ -91,7 +91,7 @@ Wiring infer_wiring(const RoutesText& c) {
   return w;
 }
 
-constexpr std::uint64_t kFormat = 0x33736574756f7277;  // "wroutes3": to be changed with what follows
+constexpr std::uint64_t kFormat = 0x34736574756f7277;  // "wroutes4": to be changed with what follows
 
 static_assert(std::endian::native == std::endian::little, "copies are kept as they are in memory");
 constexpr std::size_t kUnit = 8;  // columns begin at multiples of it

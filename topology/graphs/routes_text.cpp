@@ -106,6 +106,16 @@ Result<std::uint32_t> index(std::string_view field, const TextScanner& in, std::
   return static_cast<std::uint32_t>(v);
 }
 
+// What SimGrid writes of a link behind its latency: a flow on a FATPIPE link has its whole bandwidth, whoever else is there.
+Result<void> check_sharing(TextScanner& in) {
+  const std::string_view policy = in.next_field();
+  if (policy != "fatpipe" && policy != "FATPIPE") return {};
+  Error e = not_supported("a link that gives every flow its whole bandwidth", "a shared link");
+  e.where = in.where();
+  e.got = policy;
+  return e;
+}
+
 Result<void> read_link(TextScanner& in, RoutesText& c) {
   WEFT_ASSIGN(const std::uint32_t i,
               index(in.next_field(), in, "link", static_cast<std::int64_t>(kMaxLinks) - 1));
@@ -118,6 +128,7 @@ Result<void> read_link(TextScanner& in, RoutesText& c) {
   WEFT_ASSIGN(const double latency, number(in, "latency", false));
   if (latency > 9e6)
     return bad_input(in.where(), "latency of a link", fmt::format("{}", latency), "at most 9e6 s");
+  WEFT_TRY(check_sharing(in));
   // An index may run ahead of its line only as far as lines can follow: memory stays proportional to the
   // file.
   if (i >= c.links.size()) {
