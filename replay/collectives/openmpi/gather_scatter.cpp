@@ -36,7 +36,8 @@ void openmpi_gather_linear(const CollectiveCall& c, std::uint32_t me, RankSchedu
 }
 
 // The root asks one rank after the other with an empty message; the block comes in two parts: the first as long as
-// the rule's segment (0: the whole block), and the rest, which may be empty.
+// the rule's segment (0: the whole block), and the rest, which may be empty. The root asks the next rank when it has the first
+// part, and waits for all the rests in the end.
 void openmpi_gather_linear_sync(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (c.bytes == 0) return;
   const Relative r{c.ranks, c.root};
@@ -64,9 +65,11 @@ void openmpi_gather_linear_sync(const CollectiveCall& c, std::uint32_t me, RankS
     if (peer == me) continue;
     part(peer, false, false);
     out.send(peer, 0, 0, 0);
-    part(peer, false, true);
     out.next_round();
   }
+  for (std::uint32_t peer = 0; peer < c.ranks; ++peer)
+    if (peer != me) part(peer, false, true);
+  out.next_round();
 }
 
 void openmpi_gatherv_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
