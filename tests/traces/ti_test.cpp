@@ -77,6 +77,43 @@ TEST(Ti, TheEndOfARankWaitsForWhatNoWaitNames) {
   EXPECT_EQ((*two)->ops_of(RankId(1)), 1u);
 }
 
+// What SMPI 3.32 wrote of MPI_Recv, MPI_Sendrecv and MPI_Irecv from MPI_ANY_SOURCE, and of sends to MPI_PROC_NULL: the rank of
+// nobody in a group.
+TEST(Ti, AnUndefinedPeerIsAnySourceOrNoProcess) {
+  const TempDir dir;
+  const auto warnings_of = [&](const std::string& text) {
+    auto t = open_trace({dir.write("t.txt", text)});
+    EXPECT_TRUE(t) << t.error().message();
+    return t ? (*t)->header().warnings : std::vector<std::string>();
+  };
+  const std::string blocking =
+      "0 init\n0 recv -333 4 1000 1\n0 recv -333 -444 1000 1\n0 sendRecv 10 1 1000 -333 1 1\n0 send -333 1 "
+      "10 1\n"
+      "0 isend -333 4 10 1\n0 wait 0 -333 4\n0 finalize\n1 init\n1 finalize\n";
+  const auto ops = ops_of_text(dir, blocking);
+  ASSERT_EQ(ops.size(), 9u);
+  EXPECT_EQ(ops[1].op.peer, kAnySource);
+  EXPECT_EQ(ops[1].op.tag, 4);
+  EXPECT_EQ(ops[2].op.peer, kAnySource);
+  EXPECT_EQ(ops[3].op.peer, 1);
+  EXPECT_EQ(ops[4].op.peer, kAnySource);
+  EXPECT_EQ(ops[5].op.peer, kProcNull);
+  EXPECT_EQ(ops[6].op.peer, kProcNull);
+  EXPECT_EQ(ops[7].op.kind, OpKind::wait);
+  EXPECT_EQ(ops[7].op.request, ops[6].op.request);
+  EXPECT_THAT(warnings_of(blocking), ::testing::IsEmpty());
+
+  const std::string nonblocking =
+      "0 init\n0 irecv -333 4 1000 1\n0 wait -333 0 4\n0 irecv -555 4 1000 1\n0 waitall\n0 finalize\n";
+  const auto of_irecv = ops_of_text(dir, nonblocking);
+  ASSERT_EQ(of_irecv.size(), 6u);
+  EXPECT_EQ(of_irecv[1].op.peer, kAnySource);
+  EXPECT_EQ(of_irecv[2].op.kind, OpKind::wait);
+  EXPECT_THAT(
+      warnings_of(nonblocking),
+      ::testing::ElementsAre(::testing::StartsWith("1 irecv with the source -333, which SMPI writes for ")));
+}
+
 // SimGrid's sleep is time that the speed of a host does not change; so is a recorded time, which is exported as one. Nothing
 // but --compute-scale changes it.
 TEST(Ti, ASleepIsARecordedTimeAndARecordedTimeIsASleep) {

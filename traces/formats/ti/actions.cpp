@@ -111,7 +111,9 @@ bool Parser::open_request(RankState& s, TiFields& l, Op& op) {
 bool Parser::message(RankState& s, TiFields& l, OpKind kind) {
   const bool receive = is_receive(kind);
   Op op{.kind = kind};
+  const std::uint64_t undefined = context_.undefined_sources;
   if (!l.rank_field(receive ? "source" : "destination", receive, op.peer)) return false;
+  if (kind == OpKind::irecv) unsure_sources_ += context_.undefined_sources - undefined;
   if (!l.tag_field(receive, op.tag)) return false;
   l.skip_blanks();
   const char* at = l.here();

@@ -119,9 +119,11 @@ static_assert(kTypeBytes.size() == 58);
 inline constexpr std::int64_t kByteType = 6;
 inline constexpr std::int64_t kDoubleType = 0;
 
-// SimGrid's wildcard values (include/smpi/smpi.h), which a recorded trace may hold.
+// SimGrid's wildcard values (include/smpi/smpi.h), which a recorded trace may hold. SMPI 3.32 writes both of the first two as
+// the rank of nobody in a group, MPI_UNDEFINED.
 inline constexpr std::int64_t kSmpiAnySource = -555;
 inline constexpr std::int64_t kSmpiProcNull = -666;
+inline constexpr std::int64_t kSmpiUndefined = -333;
 inline constexpr std::int64_t kSmpiAnyTag = -444;
 
 // The action that a token names. Lines of the most frequent ones do not ask (parser.cpp).

@@ -131,6 +131,12 @@ bool TiFields::special_rank(const char* field, bool receive, const char* at, std
     out = kAnySource;
     return true;
   }
+  if (v == kSmpiUndefined) {
+    // Blocking receives from no process leave no line (smpi_pmpi_request.cpp); whether an irecv is one nobody can tell.
+    out = receive ? kAnySource : kProcNull;
+    context_.undefined_sources += receive ? 1 : 0;
+    return true;
+  }
   at_ = at;
   return fail(at, fmt::format("{} is not a rank of this trace", field), peek(),
               fmt::format("0 to {}", context_.ranks - 1));

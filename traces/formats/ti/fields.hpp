@@ -23,8 +23,9 @@ class TiFields {
     const std::string* file = nullptr;
     std::uint32_t line = 0;
     std::uint32_t ranks = 0;
-    const char* readable = nullptr;  // memory may be read up to here, whatever line it holds
-    std::uint64_t null_types = 0;    // sizes lost to datatype -1
+    const char* readable = nullptr;       // memory may be read up to here, whatever line it holds
+    std::uint64_t null_types = 0;         // sizes lost to datatype -1
+    std::uint64_t undefined_sources = 0;  // kSmpiUndefined, taken for any source
     std::optional<Error> error;
   };
   TiFields(Context& context, const char* begin, const char* end)

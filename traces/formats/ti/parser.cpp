@@ -199,6 +199,11 @@ void Parser::finish() {
   note(
       context_.null_types,
       "messages or collectives have datatype -1 (a derived type): their size is lost and counts as 0 bytes.");
+  if (unsure_sources_ > 0)
+    out_.add_warning(fmt::format(
+        "{} with the source -333, which SMPI writes for any source and for MPI_PROC_NULL: taken for "
+        "any source, so one of no process waits for ever",
+        counted(unsure_sources_, "irecv")));
   if (tests_ > 0)
     out_.add_warning(
         fmt::format("{} dropped, because the text does not say which of them succeeded: a request "

@@ -124,6 +124,7 @@ class Parser {
   std::uint64_t completed_waits_ = 0;
   std::uint64_t tests_ = 0;
   std::uint64_t left_to_the_end_ = 0;  // requests that no wait names
+  std::uint64_t unsure_sources_ = 0;   // irecvs from any source, or from no process
   std::uint64_t comm_actions_ = 0;
   std::uint64_t uneven_ = 0;  // collectives whose two sizes differ
   std::string first_uneven_;
