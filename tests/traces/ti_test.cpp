@@ -114,6 +114,16 @@ TEST(Ti, AnUndefinedPeerIsAnySourceOrNoProcess) {
       ::testing::ElementsAre(::testing::StartsWith("1 irecv with the source -333, which SMPI writes for ")));
 }
 
+// The last ids of src/smpi/mpi/smpi_datatype.cpp (v3.32), from MPI_LONG_DOUBLE_INT to MPI_COUNT.
+TEST(Ti, EveryDatatypeOfSimGridHasItsBytes) {
+  const TempDir dir;
+  std::string text;
+  for (int id = 49; id < 60; ++id) text += fmt::format("0 send 0 7 1 {}\n", id);
+  std::vector<std::int64_t> bytes;
+  for (const PlainOp& p : ops_of_text(dir, text)) bytes.push_back(p.op.amount);
+  EXPECT_EQ(bytes, (std::vector<std::int64_t>{16, 32, 1, 8, 16, 32, 0, 0, 1, 8, 8}));
+}
+
 // SimGrid's sleep is time that the speed of a host does not change; so is a recorded time, which is exported as one. Nothing
 // but --compute-scale changes it.
 TEST(Ti, ASleepIsARecordedTimeAndARecordedTimeIsASleep) {
@@ -255,7 +265,7 @@ TEST(Ti, MalformedLinesAreNamedByFileLineAndColumn) {
       {"0 send 0 7 8x 0\n", "F:1:12: error: count is not a number; got \"8x\"; expected a number"},
       {"0 send 0 -7 8 0\n", "F:1:10: error: tag is out of range; got \"-7\"; expected 0 to 2147483647"},
       {"0 send 0 7 8 99\n",
-       "F:1:14: error: unknown datatype id; got \"99\"; expected a SimGrid datatype id: -1 to 49, or 57"},
+       "F:1:14: error: unknown datatype id; got \"99\"; expected a SimGrid datatype id: -1 to 59"},
       {"0 send 0 7 8 0 5\n",
        "F:1:16: error: the action has too many fields; got \"5\"; expected end of line"},
       {"\n# x\n0 compute -1\n", "F:3:11: error: flops are negative; got \"-1\"; expected a number >= 0"},

@@ -97,10 +97,8 @@ inline std::string known_actions() {
   return all;
 }
 
-// Bytes of SimGrid's datatype ids (src/smpi/mpi/smpi_datatype.cpp); -1 = no such id. Id -1 (null) has 0
-// bytes.
-inline constexpr int kNoType = -1;
-inline constexpr std::array<int, 58> kTypeBytes = {
+// Bytes of SimGrid's datatype ids (src/smpi/mpi/smpi_datatype.cpp). Id -1 (null) has 0 bytes.
+inline constexpr std::array<int, 60> kTypeBytes = {
     8, 4, 1, 2, 8, 4, 1, 8, 1, 1,    // double int char short long
                                      // float byte longlong schar
                                      // uchar
@@ -113,9 +111,9 @@ inline constexpr std::array<int, 58> kTypeBytes = {
     8, 16, 16, 8, 8, 8, 16, 16,      // float_int long_int double_int
                                      // short_int 2int 2float 2double 2long
     4, 4, 8, 16, 8, 16, 32, 1, 2, 4, 8,
-    16,  // Fortran real, real4..16, complex8..32, integer1..16
-    kNoType, kNoType, kNoType, kNoType, kNoType, kNoType, kNoType, 1};  // 57 packed
-static_assert(kTypeBytes.size() == 58);
+    16,                                // Fortran real, real4..16, complex8..32, integer1..16
+    32, 1, 8, 16, 32, 0, 0, 1, 8, 8};  // ldouble_int, C++ bool, complex8..32; ub lb packed pointer count
+static_assert(kTypeBytes.size() == 60);
 inline constexpr std::int64_t kByteType = 6;
 inline constexpr std::int64_t kDoubleType = 0;
 

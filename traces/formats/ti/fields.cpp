@@ -158,7 +158,7 @@ bool TiFields::special_type(const char* at, std::int64_t id, int& bytes) {
     return true;
   }
   at_ = at;
-  return fail(at, "unknown datatype id", peek(), "a SimGrid datatype id: -1 to 49, or 57");
+  return fail(at, "unknown datatype id", peek(), "a SimGrid datatype id: -1 to 59");
 }
 
 bool TiFields::too_large(const char* field, const char* at) {

@@ -139,7 +139,7 @@ class TiFields {
     if (!whole("datatype", id)) return false;
     if (id < 0 || id >= static_cast<std::int64_t>(kTypeBytes.size())) return special_type(at, id, bytes);
     bytes = kTypeBytes[static_cast<std::size_t>(id)];
-    return bytes != kNoType || special_type(at, id, bytes);
+    return true;
   }
   // n elements in bytes; `at` is the column of n.
   bool size(const char* field, const char* at, std::int64_t n, int type_bytes, std::int64_t& out) {
