@@ -114,6 +114,20 @@ TEST(Ti, AnUndefinedPeerIsAnySourceOrNoProcess) {
       ::testing::ElementsAre(::testing::StartsWith("1 irecv with the source -333, which SMPI writes for ")));
 }
 
+// As SMPI 3.32 writes MPI_Reduce_scatter_block of 6 ints on 2 ranks. SimGrid replays it without data.
+TEST(Ti, AReduceScatterOfBlocksHasLostItsSize) {
+  const TempDir dir;
+  const std::string text = "0 reducescatter 0 0 0 0 0 0 1\n0 reducescatter 3 5 0 1\n1 init\n";
+  const auto ops = ops_of_text(dir, text);
+  ASSERT_EQ(ops.size(), 2u);
+  EXPECT_EQ(ops[0].list, (std::vector<std::int64_t>{0, 0}));
+  EXPECT_EQ(ops[1].list, (std::vector<std::int64_t>{12, 20}));
+  auto t = open_trace({dir.path("t.txt")});
+  ASSERT_TRUE(t);
+  EXPECT_THAT((*t)->header().warnings, ::testing::ElementsAre(::testing::StartsWith(
+                                           "1 reducescatter as SMPI writes MPI_Reduce_scatter_block")));
+}
+
 // The last ids of src/smpi/mpi/smpi_datatype.cpp (v3.32), from MPI_LONG_DOUBLE_INT to MPI_COUNT.
 TEST(Ti, EveryDatatypeOfSimGridHasItsBytes) {
   const TempDir dir;
@@ -281,6 +295,13 @@ TEST(Ti, MalformedLinesAreNamedByFileLineAndColumn) {
        ">= 0"},
   };
   for (const auto& [text, want] : cases) EXPECT_EQ(error_of_text(dir, text), want) << text;
+  for (const char* action : {"waitAny", "testsome", "Startall", "ibcast"}) {
+    auto t = open_trace({dir.write("smpi.txt", fmt::format("0 init\n0 {} 2\n", action))}, "ti");
+    ASSERT_FALSE(t) << action;
+    EXPECT_EQ(t.error().code, ErrorCode::kNotSupported);
+    EXPECT_EQ(t.error().where, dir.path("smpi.txt") + ":2:3");
+    EXPECT_EQ(t.error().got, action);
+  }
   EXPECT_TRUE(error_of_text(dir, "0 dance 1\n")
                   .starts_with("F:1:3: error: unknown action; got \"dance\"; expected one of init"));
 }

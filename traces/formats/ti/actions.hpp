@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -91,6 +92,13 @@ inline constexpr std::string_view kActionNames[] = {
 #undef WEFT_X
 };
 
+// What SMPI 3.32 writes (src/smpi/bindings) and its own replayer does not know.
+inline constexpr std::string_view kActionsOfSmpiAlone[] = {
+    "bsend",          "ibsend",    "Start",      "Startall",    "waitAny",   "testany",
+    "testall",        "testsome",  "ibarrier",   "ibcast",      "igather",   "igatherv",
+    "iscatter",       "iscatterv", "iallgather", "iallgatherv", "ireduce",   "iscan",
+    "ireducescatter", "iexscan",   "iallreduce", "ialltoall",   "ialltoallv"};
+
 inline std::string known_actions() {
   std::string all = "one of";
   for (const std::string_view a : kActionNames) all += fmt::format(" {}", a);
@@ -123,6 +131,10 @@ inline constexpr std::int64_t kSmpiAnySource = -555;
 inline constexpr std::int64_t kSmpiProcNull = -666;
 inline constexpr std::int64_t kSmpiUndefined = -333;
 inline constexpr std::int64_t kSmpiAnyTag = -444;
+
+[[nodiscard]] inline bool is_action_of_smpi_alone(std::string_view t) {
+  return std::ranges::find(kActionsOfSmpiAlone, t) != std::end(kActionsOfSmpiAlone);
+}
 
 // The action that a token names. Lines of the most frequent ones do not ask (parser.cpp).
 [[nodiscard]] inline std::optional<Action> find_action(std::string_view t) {

@@ -108,6 +108,12 @@ bool Parser::line(const char* begin, const char* end) {
     const std::string_view name = l.peek();
     if (name.empty()) return l.fail(at, "missing action", {}, known_actions());
     action = find_action(name);
+    if (!action && is_action_of_smpi_alone(name)) {
+      l.fail(at, "an action that SMPI writes and SimGrid's replayer does not know is not supported", name,
+             known_actions());
+      context_.error->code = ErrorCode::kNotSupported;
+      return false;
+    }
     if (!action) return l.fail(at, "unknown action", name, known_actions());
     l.seek(at + name.size());
   }
@@ -199,6 +205,10 @@ void Parser::finish() {
   note(
       context_.null_types,
       "messages or collectives have datatype -1 (a derived type): their size is lost and counts as 0 bytes.");
+  if (lost_sizes_ > 0)
+    out_.add_warning(fmt::format(
+        "{} as SMPI writes MPI_Reduce_scatter_block, zeros instead of a size: no data, as in SimGrid",
+        counted(lost_sizes_, "reducescatter")));
   if (unsure_sources_ > 0)
     out_.add_warning(fmt::format(
         "{} with the source -333, which SMPI writes for any source and for MPI_PROC_NULL: taken for "

@@ -84,6 +84,7 @@ class Parser {
     return l.here();
   }
   bool counts(TiFields& l, const char* field);
+  bool pass_over_zeros(TiFields& l, double work);
   void uneven(TiFields& l, const char* at, std::int64_t sent, std::int64_t received, std::int64_t taken);
   bool scale(TiFields& l, const char* at, std::size_t first, int type_bytes, std::int64_t& sum);
   bool close_collective(RankState& s, TiFields& l, const char* at, Op op, double work = 0);
@@ -125,6 +126,7 @@ class Parser {
   std::uint64_t tests_ = 0;
   std::uint64_t left_to_the_end_ = 0;  // requests that no wait names
   std::uint64_t unsure_sources_ = 0;   // irecvs from any source, or from no process
+  std::uint64_t lost_sizes_ = 0;       // reducescatter lines with more zeros than ranks
   std::uint64_t comm_actions_ = 0;
   std::uint64_t uneven_ = 0;  // collectives whose two sizes differ
   std::string first_uneven_;
