@@ -4,9 +4,8 @@
 //     visit("makespan_ps", makespan); ...
 // which a ToJson writes and a FromJson reads. Where all members are kept under their own names, it is
 //   template <class V> void fields(V& visit, MyResult& r) { WEFT_FIELDS(visit, r, makespan, finished); }
-// Doubles come back bit for bit (shortest text that reads back;
-// what is no number, as words), durations as whole picoseconds (a sum beyond 64 bits as its upper part and its lower
-// 62), times as those since the start.
+// Doubles come back bit for bit (shortest text that reads back; what is no number, as words), durations as whole
+// picoseconds (a sum beyond 64 bits as its upper part and its lower 62), times as those since the start.
 #pragma once
 
 #include <algorithm>

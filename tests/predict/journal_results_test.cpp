@@ -207,7 +207,7 @@ class FilledResults : public ::testing::TestWithParam<std::uint64_t> {
  protected:
   template <class T>
   T filled() {
-    T value;
+    T value{};
     Filler(rng_, all_).fill(value);
     return value;
   }
