@@ -388,7 +388,6 @@ TEST(PredictHpl, PlatformsWithOneSpeedWarnWhereWidthsAreCompared) {
   EXPECT_TRUE(json::parse(measured.out)["warnings"].empty());
 }
 
-// Two runs of many; SIGINT comes when the first is long over and the second goes on for minutes.
 TEST(PredictHpl, SeveralPlatformsAreOneTableAndEachIsAsAlone) {
   const Workspace here;
   const std::string slow = "crossbar:n=4,bw=1GB/s,lat=1us,speed=10Gflops",
@@ -452,6 +451,7 @@ TEST(PredictHpl, ClosedFormsSayWhoseMessagesTheyCount) {
   EXPECT_THAT(one.out, HasSubstr(line + "ranks of node-0: "));
 }
 
+// Two runs; SIGINT comes when the first is long over and the second goes on for minutes.
 TEST(PredictHpl, AnInterruptKeepsTheRunsThatAreDone) {
   const Workspace here;
   // The clock of a simulation ends after 106 days.
