@@ -114,6 +114,7 @@ COMMANDS = [
     ("search", "search halo --grid 2x2 --on cs-storm --place search", 0),
     ("search", "search halo --grid 4x3 --on cs-storm-16 --evaluations 200 --nodes 100", 0),
     ("search", "search halo --grid 4x2 --on cs-storm --journal schedules", 0),
+    ("search", "search halo --grid 171x1 --on crossbar:n=171,bw=10GB/s,lat=1us --place search --evaluations 10 --nodes 10", 0),
     ("search", "search halo --grid 16x16 --on torus:dims=16x16,bw=10GB/s,lat=1us --evaluations 100 --nodes 100", 0),
     ("platform list", "platform list", 0),
     ("platform show", "platform show torus-16", 0),

@@ -34,7 +34,8 @@ UNSEEN = {
               {f"#/properties/sensitivity/properties/{key} null": "a trace with a series of exchanges, which no verb writes"
                for key in ("dT_dL", "dT_dL_link", "dT_dG", "dT_dcompute_s", "dT_dbandwidth_s", "slopes/items/properties/told_s")},
     "search": {f"#/properties/{key} null": INTERRUPT for key in ("worst_s", "mean_s", "median_s")} |
-              {"#/properties/error": INTERRUPT, "#/properties/step_load_bound_s": "a search that needs this bound"},
+              {f"#/properties/{key} null": "all schedules of an exchange with over 10^308 symmetries" for key in ("schedules_evaluated", "symmetries")} |
+             {"#/properties/error": INTERRUPT, "#/properties/step_load_bound_s": "a search that needs this bound"},
     "check": {f"#/properties/findings/items/properties/{key} null": "a finding on no single rank" for key in ("rank", "op")},
     "flows": {"#/properties/flows/items/properties/phases/items/properties/bottleneck null": "a flow that nothing holds back"},
     "platform show": {f"#/properties/{key} null": LARGE for key in ("diameter_hops", "mean_hops", "unreachable_pairs")},
