@@ -4,9 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
@@ -27,6 +30,15 @@ constexpr std::int64_t kWorthTrying = 3;
 // Where ranks mostly wait for the network, small delays decide who waits for whom, and a long run may fall into another
 // rhythm than short windows show.
 constexpr double kLeastUpdate = 0.5;
+
+// Message by message, which is exact.
+ExchangeChoice one_by_one(std::string why, std::int64_t panels_tried) {
+  ExchangeChoice out;
+  out.why = std::move(why);
+  out.differs_at_most = 0.0;
+  out.panels_tried = panels_tried;
+  return out;
+}
 
 // Does no link carry any message within a process column?
 bool columns_share_nothing(const hpl_gen::HplConfig& config, const topology::Fabric& fabric,
@@ -65,33 +77,73 @@ std::vector<double> weights_of(const std::vector<SampleWindow>& windows, std::in
   return weight;
 }
 
-// What the series leaves out in `weight` panels like those of a window, part by part: the mean difference of its panels
-// plus two standard errors, whatever its sign.
-PanelSeconds left_out(const SampleWindow& window, double weight, const WindowRun& messages,
-                      const WindowRun& series) {
-  PanelSeconds out;
-  const auto skip = static_cast<std::size_t>(window.fitted - window.measured);
-  const auto n = static_cast<double>(messages.panels.size() - skip);
-  for (std::size_t part = 0; part < PanelSeconds::kParts; ++part) {
-    double sum = 0, squares = 0;
+constexpr std::array kPhases = {PanelSeconds::kPfact, PanelSeconds::kBcast, PanelSeconds::kSwap,
+                                PanelSeconds::kUpdate};
+constexpr std::array kPartsThatCount = {PanelSeconds::kTime, PanelSeconds::kPfact, PanelSeconds::kBcast,
+                                        PanelSeconds::kSwap, PanelSeconds::kUpdate};
+
+// What the series leaves out of a run, part by part: the sum over windows of a panel's mean difference times the panels that a
+// window speaks for, and the variance of that sum. Differences of windows have their signs, and their chance is independent.
+// The time is the sum of the phases here: they are means over ranks, while when one panel ends and the next begins is a matter of
+// the rank that happens to be last.
+struct LeftOut {
+  PanelSeconds sum, variance;
+
+  void add(const SampleWindow& window, double weight, const WindowRun& messages, const WindowRun& series) {
+    const auto skip = static_cast<std::size_t>(window.fitted - window.measured);
+    const auto n = static_cast<double>(messages.panels.size() - skip);
+    std::array<double, PanelSeconds::kParts> all{}, squares{};
     for (std::size_t i = skip; i < messages.panels.size(); ++i) {
-      const double d = messages.panels[i].s[part] - series.panels[i].s[part];
-      sum += d;
-      squares += d * d;
+      PanelSeconds d;
+      for (const auto part : kPhases) {
+        d.s[part] = messages.panels[i].s[part] - series.panels[i].s[part];
+        d.s[PanelSeconds::kTime] += d.s[part];
+      }
+      for (const auto part : kPartsThatCount) {
+        all[part] += d.s[part];
+        squares[part] += d.s[part] * d.s[part];
+      }
     }
-    const double mean = sum / n, variance = std::max(0.0, (squares - n * mean * mean) / (n - 1));
-    out.s[part] = weight * (std::fabs(mean) + 2 * std::sqrt(variance / n));
+    for (const auto part : kPartsThatCount) {
+      const double mean = all[part] / n;
+      const double spread = std::max(0.0, (squares[part] - n * mean * mean) / (n - 1));
+      sum.s[part] += weight * mean;
+      variance.s[part] += weight * weight * spread / n;
+    }
   }
-  return out;
+  // Two standard errors: other windows add to them, whatever the signs of their differences.
+  [[nodiscard]] double chance(std::size_t part) const { return 2 * std::sqrt(variance.s[part]); }
+  [[nodiscard]] double at_most(std::size_t part) const { return std::fabs(sum.s[part]) + chance(part); }
+};
+
+// What the exchanges themselves take longer, in seconds of the run. A panel's means are over all columns, one of which has it;
+// where its exchanges wait for other messages, these wait for them as long, and so may others behind both. That is far less a matter
+// of chance than the time of short windows is, and says more where a long run falls into another rhythm (docs/hpl.md).
+constexpr double kAmplified = 3;
+// Of that, what another phase may have of it.
+constexpr double kPassedOn = 2.0 / 3;
+double in_exchanges(const LeftOut& d, int columns) {
+  return kAmplified * columns * d.at_most(PanelSeconds::kPfact);
 }
 
-// The largest of the differences that count.
-double most_of(const PanelSeconds& difference) {
-  double most = 0;
-  for (const auto part : {PanelSeconds::kTime, PanelSeconds::kPfact, PanelSeconds::kBcast,
-                          PanelSeconds::kSwap, PanelSeconds::kUpdate})
-    most = std::max(most, difference.s[part]);
+// By how much the run may differ, in seconds.
+double most_of(const LeftOut& d, int columns) {
+  double most = in_exchanges(d, columns);
+  for (const auto part : kPartsThatCount) most = std::max(most, d.at_most(part));
   return most;
+}
+
+// By how much one phase may.
+double most_of(const LeftOut& d, int columns, PanelSeconds::Part phase) {
+  const double of_exchanges = phase == PanelSeconds::kPfact ? 0 : kPassedOn * in_exchanges(d, columns);
+  return d.at_most(phase) + of_exchanges;
+}
+
+// What one window says alone and no other can take back, in seconds.
+double least_of(const LeftOut& d, int columns) {
+  double least = in_exchanges(d, columns);
+  for (const auto part : kPartsThatCount) least = std::max(least, d.chance(part));
+  return least;
 }
 
 // The run's time and parts as the windows have them.
@@ -117,9 +169,8 @@ Result<ExchangeChoice> try_both_ways(const hpl_gen::HplConfig& config, const top
     return run_windows(config, platform, placement, options, tasks);
   };
 
-  // The window that speaks for most panels, both ways. Where it says no already, or ranks mostly wait, the others could
-  // not change it, since differences only add up. The time of the run is scaled from this window, which may be off, but
-  // what is refused here only costs time.
+  // The window that speaks for most panels, both ways. Where it says no already, or ranks mostly wait, the others are not
+  // tried. The time of the run is scaled from this window, which may be off, but what is refused here only costs time.
   const SampleWindow& first = windows[heaviest];
   WEFT_ASSIGN(auto both, simulate({{first, true, false}, {first, false, false}}));
   const std::int64_t first_tried = panels_of({first});
@@ -128,38 +179,43 @@ Result<ExchangeChoice> try_both_ways(const hpl_gen::HplConfig& config, const top
     return whole.s[PanelSeconds::kUpdate] < kLeastUpdate * whole.s[PanelSeconds::kTime];
   };
   const auto waits = [](std::int64_t tried) {
-    return ExchangeChoice{false, "the network takes most of the time", 0.0, tried};
+    return one_by_one("the network takes most of the time", tried);
   };
   if (mostly_waits(scaled)) return waits(first_tried);
   const auto differ = [](std::int64_t tried, double share, std::string_view least_or_most) {
     return fmt::format("{} panels both ways differ by {} of the time at {}", tried, show_percent(share),
                        least_or_most);
   };
-  PanelSeconds difference = left_out(first, weights[heaviest], both[0], both[1]);
-  if (const double share = most_of(difference) / scaled.s[PanelSeconds::kTime]; share > kSeriesTolerance)
-    return ExchangeChoice{false, differ(first_tried, share, "least"), 0.0, first_tried};
+  LeftOut difference;
+  difference.add(first, weights[heaviest], both[0], both[1]);
+  if (const double share = least_of(difference, config.q) / scaled.s[PanelSeconds::kTime];
+      share > kSeriesTolerance)
+    return one_by_one(differ(first_tried, share, "least"), first_tried);
 
   std::vector<WindowTask> tasks;
   for (const bool message_by_message : {true, false})
     for (std::size_t w = 0; w < windows.size(); ++w)
       if (w != heaviest) tasks.push_back({windows[w], message_by_message, false});
   WEFT_ASSIGN(auto others, simulate(tasks));
-  std::vector<WindowRun> one_by_one(windows.size());
+  std::vector<WindowRun> messages(windows.size());
   for (std::size_t w = 0, next = 0; w < windows.size(); ++w) {
     if (w == heaviest) {
-      one_by_one[w] = std::move(both[0]);
+      messages[w] = std::move(both[0]);
       continue;
     }
-    difference += left_out(windows[w], weights[w], others[next], others[next + windows.size() - 1]);
-    one_by_one[w] = std::move(others[next++]);
+    difference.add(windows[w], weights[w], others[next], others[next + windows.size() - 1]);
+    messages[w] = std::move(others[next++]);
   }
-  const PanelSeconds whole = whole_of(config, windows, one_by_one);
+  const PanelSeconds whole = whole_of(config, windows, messages);
   if (mostly_waits(whole)) return waits(panels_of(windows));
-  const double most = most_of(difference) / whole.s[PanelSeconds::kTime];
+  const double most = most_of(difference, config.q) / whole.s[PanelSeconds::kTime];
   ExchangeChoice choice;
   choice.series = most <= kSeriesTolerance;
   choice.panels_tried = panels_of(windows);
   choice.differs_at_most = choice.series ? most : 0.0;
+  if (choice.series)
+    for (const auto part : kPhases)
+      choice.phases_at_most.s[part] = most_of(difference, config.q, part) / whole.s[PanelSeconds::kTime];
   choice.why = differ(choice.panels_tried, most, "most");
   return choice;
 }
@@ -171,8 +227,11 @@ std::int64_t default_warm_up(const hpl_gen::HplConfig& config) { return config.l
 Result<ExchangeChoice> choose_exchanges(const hpl_gen::HplConfig& config, const topology::Platform& platform,
                                         const std::vector<HostId>& placement, const PredictOptions& options,
                                         std::int64_t planned) {
-  if (options.exchanges == Exchanges::kMessages) return ExchangeChoice{false, "as asked for", 0.0, 0};
-  ExchangeChoice series{true, "one process row, nothing to exchange", 0.0, 0};
+  if (options.exchanges == Exchanges::kMessages) return one_by_one("as asked for", 0);
+  ExchangeChoice series;
+  series.series = true;
+  series.why = "one process row, nothing to exchange";
+  series.differs_at_most = 0.0;
   if (config.p == 1) return series;
   const bool shares_links = network::shares_links(options.model, platform.fabric);
   const bool columns_alone = columns_share_nothing(config, platform.fabric, placement);
@@ -192,7 +251,7 @@ Result<ExchangeChoice> choose_exchanges(const hpl_gen::HplConfig& config, const 
   const auto windows =
       hpl_gen::choose_windows(config.panels(), kTrialWindows, kTrialWidth, default_warm_up(config));
   if (windows.size() == 1 || planned < kWorthTrying * panels_of(windows))
-    return ExchangeChoice{false, "so few panels that a short cut would not pay", 0.0, 0};
+    return one_by_one("so few panels that a short cut would not pay", 0);
   return try_both_ways(config, platform, placement, options, windows);
 }
 

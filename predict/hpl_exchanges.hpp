@@ -6,16 +6,16 @@
 // one port), or meet swaps and broadcasts, or each takes a route of its own (Valiant). Where cores of a CPU share its power
 // only one process row is exact: the clock of a core stands still in a series, and goes by waits between messages.
 // Whether that matters is measured: a few short windows of panels are simulated both ways, without noise, and the
-// series is taken only if neither the time nor any phase would differ by more than kSeriesTolerance of the time and
-// updates are at least half of it. The window that speaks for most panels goes first: where it says no, the trial
-// ends. Where a trial would cost as much as it saves, exchanges go message by message.
+// series is taken only if neither the time nor any phase would differ by more than kSeriesTolerance of the time, nor the exchanges
+// themselves by a third of that, and updates are at least half of it. The window that speaks for most panels goes first: where it says
+// no, the trial ends. Where a trial would cost as much as it saves, exchanges go message by message.
 #pragma once
 
 #include "predict/hpl_prediction.hpp"
 
 namespace weft::predict {
 
-inline constexpr double kSeriesTolerance = 0.005;
+inline constexpr double kSeriesTolerance = 0.0075;
 
 // Panels after which a window has settled: those that the look-ahead has under way, and a few.
 [[nodiscard]] std::int64_t default_warm_up(const hpl_gen::HplConfig& config);

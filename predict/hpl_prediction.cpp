@@ -26,6 +26,8 @@ using Part = PanelSeconds::Part;
 
 // With noise the kernels of a solve are drawn anew in each sample: its error is that many times larger.
 constexpr double kNoisySolve = 6;
+// A solve has no pivot exchanges: where these are series it begins otherwise, and takes other by so much of itself at most (docs/hpl.md).
+constexpr double kSolveInSeries = 0.002;
 
 std::vector<SampleWindow> windows_of(const HplConfig& config, const PredictOptions& options) {
   const std::int64_t panels = config.panels();
@@ -126,8 +128,12 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
     const double solve =
         fit.solve_error * (options.noise ? kNoisySolve : 1) + kSolveClock * clock_off * out.solve_s;
     out.error_estimate = (e[Part::kTime] + pfact_off + update_off + d) / out.time_s;
-    out.phase_error = {e[Part::kPfact] + pfact_off + d, e[Part::kBcast] + d, e[Part::kSwap] + d,
-                       e[Part::kUpdate] + update_off + d, solve + d};
+    const auto& phases = out.exchanges.phases_at_most.s;
+    const double solve_d = d > 0 ? std::max(*out.exchanges.differs_at_most, kSolveInSeries) * out.solve_s : 0;
+    out.phase_error = {e[Part::kPfact] + pfact_off + phases[Part::kPfact] * out.time_s,
+                       e[Part::kBcast] + phases[Part::kBcast] * out.time_s,
+                       e[Part::kSwap] + phases[Part::kSwap] * out.time_s,
+                       e[Part::kUpdate] + update_off + phases[Part::kUpdate] * out.time_s, solve + solve_d};
   }
   out.pfact_s = fit.total.s[Part::kPfact];
   out.bcast_s = fit.total.s[Part::kBcast];

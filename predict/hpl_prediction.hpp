@@ -63,9 +63,12 @@ struct PhaseErrors {
 // How the pivot exchanges were replayed, and what the short cut leaves out at most.
 struct ExchangeChoice {
   bool series = false;
-  std::string why;                        // for people
-  std::optional<double> differs_at_most;  // share of the time; nullopt: nobody looked
-  std::int64_t panels_tried = 0;          // simulated both ways to find out
+  std::string why;  // for people
+  // Shares of the time: by how much that itself or a phase may differ (nullopt: nobody looked), and each phase for itself (0 where
+  // exchanges are messages).
+  std::optional<double> differs_at_most;
+  hpl_gen::PanelSeconds phases_at_most;
+  std::int64_t panels_tried = 0;  // simulated both ways to find out
 };
 
 struct HplPrediction {

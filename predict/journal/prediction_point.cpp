@@ -46,7 +46,7 @@ void fields(V& visit, PhaseErrors& e) {
 
 template <class V>
 void fields(V& visit, ExchangeChoice& e) {
-  WEFT_FIELDS(visit, e, series, why, differs_at_most, panels_tried);
+  WEFT_FIELDS(visit, e, series, why, differs_at_most, phases_at_most, panels_tried);
 }
 
 template <class V>

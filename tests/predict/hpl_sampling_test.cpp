@@ -264,7 +264,7 @@ TEST(HplSampling, MoreThanAHundredThousandPanelsAreToldApart) {
 
 // No noise: its draws differ where a rank polls another number of times, and would be compared.
 TEST(HplExchanges, TheDefaultIsAsMessageByMessageOrWithinWhatItSays) {
-  int series = 0, messages = 0;
+  int series = 0, messages = 0, quantities = 0, outside = 0;
   std::vector<std::uint64_t> seeds = {110022};  // falls into another rhythm: 16 % for the series
   for (std::uint64_t seed = first_seed(); seed < first_seed() + 24; ++seed) seeds.push_back(seed);
   for (const std::uint64_t seed : seeds) {
@@ -290,9 +290,15 @@ TEST(HplExchanges, TheDefaultIsAsMessageByMessageOrWithinWhatItSays) {
     ++series;
     ASSERT_TRUE(chosen->error_estimate.has_value());
     EXPECT_LE(*chosen->error_estimate, kSeriesTolerance);
-    for (const Quantity& q : kQuantities)
-      EXPECT_NEAR(q.seconds(*chosen), q.seconds(*exact), kSeriesTolerance * exact->time_s + 1e-12) << q.name;
+    for (const Quantity& q : kQuantities) {
+      const double off = std::fabs(q.seconds(*chosen) - q.seconds(*exact));
+      EXPECT_LE(off, kSeriesTolerance * exact->time_s + 1e-12) << q.name;
+      ++quantities;
+      if (off > q.error(*chosen) + 1e-5 * exact->time_s) ++outside;
+    }
   }
+  EXPECT_LE(outside, quantities / 20)
+      << "95 of 100 lie within what their run says, from seed " << first_seed();
   // Both happen, or the comparison says nothing.
   EXPECT_GE(series, 3);
   EXPECT_GE(messages, 1);

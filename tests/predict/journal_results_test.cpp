@@ -106,8 +106,8 @@ auto kept(PhaseErrors& e) {
   return std::tie(pfact_s, bcast_s, swap_s, update_s, solve_s);
 }
 auto kept(ExchangeChoice& e) {
-  auto& [series, why, differs_at_most, panels_tried] = e;
-  return std::tie(series, why, differs_at_most, panels_tried);
+  auto& [series, why, differs_at_most, phases_at_most, panels_tried] = e;
+  return std::tie(series, why, differs_at_most, phases_at_most, panels_tried);
 }
 auto kept(HplPrediction& p) {
   auto& [config, platform, label, model, time_s, gflops, efficiency, peak_gflops, pfact_s, bcast_s, swap_s,
