@@ -48,7 +48,7 @@ class CollectiveRounds {
   // post_one(message) for each message of the round in order, of the wanted sort. Stops where it returns false.
   struct RoundMessage {
     bool send = false;
-    bool paced = false;      // as ScheduleMessage::paced
+    SendForm form = SendForm::kAsAny;
     std::uint32_t peer = 0;  // world rank
     std::uint32_t context = 0;
     std::int32_t tag = 0;
@@ -75,7 +75,7 @@ class CollectiveRounds {
       if (!(s.send ? sends : receives)) continue;
       const std::uint32_t peer = peer_of(s);
       if (!s.send && rules.cost.has_cpu_costs()) receive_cost_ += rules.cost.recv(s.bytes);
-      if (!post_one(RoundMessage{s.send, s.paced, peer, context, tag_, s.bytes})) return;
+      if (!post_one(RoundMessage{s.send, form_of(s), peer, context, tag_, s.bytes})) return;
     }
   }
   // The round was posted; its end is waited for.
@@ -93,6 +93,10 @@ class CollectiveRounds {
  private:
   static constexpr std::uint32_t kWindow = 16, kKept = 64;
   static constexpr std::uint32_t kSoon = 8;  // messages
+  [[nodiscard]] static SendForm form_of(const ScheduleMessage& s) {
+    if (s.expected) return SendForm::kExpected;
+    return s.paced ? SendForm::kPaced : SendForm::kAsAny;
+  }
 
   std::uint32_t comm_ = 0;
   std::int32_t tag_ = 0;

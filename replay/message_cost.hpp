@@ -38,8 +38,18 @@ namespace weft::replay {
 // When the data of a message leave, and when its send is over.
 enum class Protocol : std::uint8_t {
   kEager,      // at the send, which is over at once
+  kExpected,   // after the handshake, as the receive was posted before; the send is over when all has arrived
   kDetached,   // when both sides are there; the send is over at once
   kRendezvous  // when both sides are there; the send is over when all has arrived
+};
+// Whoever the receiver is busy with.
+[[nodiscard]] constexpr bool leaves_at_once(Protocol p) { return p <= Protocol::kExpected; }
+
+// What sends of a collective have besides the protocol of their bytes.
+enum class SendForm : std::uint8_t {
+  kAsAny,
+  kPaced,    // over when all has come, whatever the protocol
+  kExpected  // the receiver has posted its receive by then, so the data do not wait for it
 };
 
 // How its receiver came to a message: by a receive, or by a poll and more than copies computed since its last message.

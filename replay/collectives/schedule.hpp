@@ -4,7 +4,8 @@
 // them are over. Together the ranks' rounds form a DAG of messages; within one (source, destination) pair
 // messages match in the order in which both sides post them. A send is over as one of the program would be: an eager one at
 // once. That of a segment is *paced*: it is over when its data have come, so that segments to a peer follow one another on
-// the wire, as those of a library do, and do not share it.
+// the wire, as those of a library do, and do not share it. That of a message for which the receiver posted its receive some
+// rounds before it waits for it is *expected*: its data do not wait for the receiver.
 //
 // Ranks here are communicator ranks 0..p-1. Blocks: the payload is cut into logical blocks so that tests can
 // follow the data: `first_block`/`blocks` say which blocks a message carries (meaning: the head comment of
@@ -65,6 +66,7 @@ struct ScheduleMessage {
   std::int64_t bytes = 0;
   std::uint32_t first_block = 0;
   std::uint32_t blocks = 0;
+  bool expected = false;  // of a send: its receive was posted by then, though that stands in a later round
 };
 
 // One rank's part. build() appends to it.

@@ -115,7 +115,7 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
   if ((m.state & kArrived) != 0) {
     if (options_.on_message) see(m);
     tell_here(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
-  } else if (m.protocol != Protocol::kEager) {
+  } else if (!leaves_at_once(m.protocol)) {
     // Permission to send travels back before the data leave.
     const HostId a = placement_[m.src], b = placement_[m.dst];
     if (const auto here = leave(i, m.matched, permission_way(cost_, a == b, [&] {
@@ -127,8 +127,28 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
   drop(i);
 }
 
+// Apart, as few messages are. Returns when its envelope is there: with the first byte, that of a copy with all.
+[[gnu::noinline]] Instant DirectReplay::send_expected(std::uint32_t i, Instant at) {
+  Message& m = messages_[i];
+  Elapsed before;
+  if (!cost_.known_at_once()) {
+    const auto route = route_of(m);
+    if (!route.reachable) {
+      give_up();
+      return at;
+    }
+    const HostId a = placement_[m.src], b = placement_[m.dst];
+    before = request_way(cost_, a == b, route.latency);
+    m.visible = at + before;
+    before += permission_way(cost_, a == b, [&] { return routes_.latency_back(m.route, a, b); });
+  }
+  if (const auto here = leave(i, at, before)) arrive_here(i, *here);
+  if (cost_.known_at_once()) return at;
+  return sockets_.is_copy(m.src, m.dst) ? m.started : m.flow_start;
+}
+
 void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op& op, Target target,
-                             bool paced) {
+                             SendForm form) {
   ranks_[src].computed = false;
   const auto dst = static_cast<std::uint32_t>(op.peer);
   const Instant at = l.clock;
@@ -136,7 +156,7 @@ void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op&
   Channels::Channel& c = channels_.find(src, dst, op.comm.index());
   Message& m = messages_[i];
   const bool over =
-      begin_message(m, cost_, {src, dst, op.comm.index(), op.tag, op.amount, op.kind, paced}, target, at);
+      begin_message(m, cost_, {src, dst, op.comm.index(), op.tag, op.amount, op.kind, form}, target, at);
   if (audits_.matches != nullptr) audits_.matches->sent(i, m);
   m.route = c.route;
   m.route_epoch = c.epoch;
@@ -148,6 +168,9 @@ void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op&
     if (given_up_) return;
     // The envelope comes with the first byte; that of a copy with all.
     if (!cost_.known_at_once()) delivered = sockets_.is_copy(src, dst) ? m.started : m.flow_start;
+  } else if (m.protocol == Protocol::kExpected) {
+    delivered = send_expected(i, at);
+    if (given_up_) return;
   } else if (!cost_.known_at_once()) {
     const auto route = route_of(m);
     if (!route.reachable) {

@@ -195,7 +195,7 @@ void DirectReplay::post_round(std::uint32_t r, Rank& k, Lane& l, Call& c, bool r
                 .tag = m.tag,
                 .amount = m.bytes};
     if (m.send)
-      post_send(r, l, op, mine, m.paced);
+      post_send(r, l, op, mine, m.form);
     else
       post_recv(r, l, op, mine);
     return !given_up_;

@@ -214,8 +214,11 @@ class DirectReplay final : private PollView {
   Step series(std::uint32_t r, Rank& k, Lane& l, const traces::Op& op);
 
   // ---- Messages (direct_messages.cpp), all at instants that may be in the future of the network.
-  // A rank posts at its clock; `op.comm`: a context (Message::context); `paced`: as Sent::paced.
-  void post_send(std::uint32_t r, const Lane& l, const traces::Op& op, Target target, bool paced = false);
+  // A rank posts at its clock; `op.comm`: a context (Message::context); `form`: as Sent::form.
+  void post_send(std::uint32_t r, const Lane& l, const traces::Op& op, Target target,
+                 SendForm form = SendForm::kAsAny);
+  // Message i of Protocol::kExpected leaves; returns when its envelope is there.
+  Instant send_expected(std::uint32_t i, Instant at);
   void post_recv(std::uint32_t r, const Lane& l, const traces::Op& op, Target target);
   // Message i belongs to that receive.
   void match(std::uint32_t i, const Channels::Receive& receive);

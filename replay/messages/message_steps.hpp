@@ -3,6 +3,7 @@
 //   eager      sent: data leave -> latency -> flow; the envelope is there with the first byte
 //   others     sent: request leaves -> envelope is there
 //              matched: permission goes back -> data leave -> latency -> flow
+//   expected   sent: request, permission -> data leave -> latency -> flow; for the receiver as an eager one
 //   in a host  no flow: the data are there after the time that MessageCost says; between sockets that a link joins, as
 //              between hosts, with the costs of a host
 //
@@ -30,7 +31,7 @@ struct Sent {
   std::int32_t tag = 0;
   std::int64_t bytes = 0;
   traces::OpKind kind{};
-  bool paced = false;  // the send is over when all has come, whatever its protocol
+  SendForm form = SendForm::kAsAny;
 };
 
 // Makes m the message of a send at `now`, of whose end `target` is to be told. True: the send is over at once, so `target` is to be
@@ -46,7 +47,12 @@ struct Sent {
   m.protocol = cost.protocol_of(sent.kind, sent.bytes);
   m.posted = now;
   if ((sent.context & Target::kActivity) != 0) m.state |= kCollective;
-  if (m.protocol != Protocol::kRendezvous && !sent.paced) return true;
+  if (sent.form == SendForm::kAsAny) [[likely]] {
+    if (m.protocol != Protocol::kRendezvous) return true;
+  } else if (sent.form == SendForm::kExpected) {
+    m.protocol = m.protocol == Protocol::kRendezvous ? Protocol::kExpected : Protocol::kEager;
+    if (m.protocol == Protocol::kEager) return true;
+  }
   m.send_target = target;
   return false;
 }

@@ -18,12 +18,12 @@ void Transfers::no_route(const Message& m) {
 }
 
 void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
-                          std::int64_t bytes, OpKind kind, Target target, bool paced) {
+                          std::int64_t bytes, OpKind kind, Target target, SendForm form) {
   ranks_[src].computed = false;
   const std::uint32_t i = messages_.take();
   Message& m = messages_[i];
   const bool over =
-      begin_message(m, cost_, {src, dst, context, tag, bytes, kind, paced}, target, agenda_.now());
+      begin_message(m, cost_, {src, dst, context, tag, bytes, kind, form}, target, agenda_.now());
   hindsight_.sent(i, m, src, target);
   if (audit_ != nullptr) audit_->sent(i, m);
   if (over)
@@ -33,7 +33,7 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   const HostId a = placement_[src], b = placement_[dst];
   if (cost_.known_at_once()) {
     m.visible = agenda_.now();
-    if (m.protocol != Protocol::kEager) {
+    if (!leaves_at_once(m.protocol)) {
       if (a != b) {
         const auto route = router_.between(a, b);
         m.hops = hops_of(route);
@@ -55,6 +55,8 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
   m.hops = hops_of(route);
   const Elapsed way = request_way(cost_, a == b, route.latency);
   m.visible = agenda_.now() + way;
+  if (m.protocol == Protocol::kExpected)
+    return leave(i, way + permission_way(cost_, a == b, [&] { return router_.latency_back(m); }));
   agenda_.post_in_turn(way, EventKind::kEnvelope, i);
 }
 
@@ -145,7 +147,7 @@ void Transfers::match(std::uint32_t i, std::uint32_t r, bool late) {
     return over(i);
   }
   of_requests_.add(m.dst, target, i);
-  if (m.protocol == Protocol::kEager) return;
+  if (leaves_at_once(m.protocol)) return;
   if (late) hindsight_.late_receiver(m, target);
   // Permission to send travels back before the data leave.
   leave(i, permission_way(cost_, placement_[m.src] == placement_[m.dst],
@@ -172,7 +174,7 @@ void Transfers::start_flow(std::uint32_t i) {
   {
     Message& m = messages_[i];
     m.flow_start = agenda_.now();
-    if (!cost_.known_at_once() && m.protocol == Protocol::kEager) {
+    if (!cost_.known_at_once() && leaves_at_once(m.protocol)) {
       envelope_arrived(i);  // with the first byte
       if (agenda_.failed()) return;
     }
@@ -189,7 +191,7 @@ void Transfers::start_flow(std::uint32_t i) {
 
 void Transfers::arrive(std::uint32_t i) {
   Message& m = messages_[i];
-  if (!cost_.known_at_once() && m.protocol == Protocol::kEager && (m.state & kEnvelopeHere) == 0) {
+  if (!cost_.known_at_once() && leaves_at_once(m.protocol) && (m.state & kEnvelopeHere) == 0) {
     envelope_arrived(i);  // with the data of a copy
     if (agenda_.failed()) return;
   }

@@ -124,7 +124,7 @@ void CollectiveRuns::post(std::uint32_t run, Port& port, bool receives, bool sen
   c.rounds.post(rules(), receives, sends, [&](const CollectiveRounds::RoundMessage& m) {
     ++c.pending;
     if (m.send)
-      port.post_send(c.rank, m.peer, m.context, m.tag, m.bytes, traces::OpKind::isend, mine, m.paced);
+      port.post_send(c.rank, m.peer, m.context, m.tag, m.bytes, traces::OpKind::isend, mine, m.form);
     else
       port.post_recv(c.rank, static_cast<std::int32_t>(m.peer), m.context, m.tag, m.bytes, mine);
     return !agenda_.failed();

@@ -25,7 +25,9 @@ void CauseBook::explain(Account& account, const Message& m, bool sender, Instant
     if (back_to(m.flow_start, Cause::kTransfer)) return;
     if (back_to(m.left, Cause::kLatency)) return;
   }
-  if (m.protocol != Protocol::kEager) {
+  if (m.protocol == Protocol::kExpected) {
+    if (back_to(m.posted, Cause::kHandshake)) return;
+  } else if (m.protocol != Protocol::kEager) {
     if ((m.state & kStarted) != 0) {
       if (back_to(m.matched, Cause::kHandshake)) return;
       if (back_to(known_at_once_ ? m.posted : m.visible, sender ? Cause::kLateReceiver : Cause::kInOrder))

@@ -97,7 +97,7 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender, bool envelope
   const bool eager = m.protocol == Protocol::kEager, held = (m.state & kHeldBack) != 0;
   // A probe waits for the request of a message alone; its data come later, and are what counts. Those of an eager message that
   // waited for its turn had come before.
-  const bool request = envelope || (m.state & kStarted) == 0 || (eager && held);
+  const bool request = envelope || (m.state & kStarted) == 0 || (leaves_at_once(m.protocol) && held);
   if (request && held && nodes_[m.path].end == agenda_.now()) return hold(m.path);
   CauseBook::Account a{};
   causes_.explain(a, m, sender, nodes_[m.path].end, agenda_.now());

@@ -55,7 +55,7 @@ class CriticalPath {
   }
   void takes_turn(Message& m, std::uint32_t past) {
     // Its data may yet come, and count then.
-    if (!on_ || (m.protocol == Protocol::kEager && (m.state & kArrived) == 0)) return;
+    if (!on_ || (leaves_at_once(m.protocol) && (m.state & kArrived) == 0)) return;
     drop(m.path);
     m.path = hold(past);
     m.state |= kHeldBack;

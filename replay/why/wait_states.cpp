@@ -158,7 +158,7 @@ void WaitStates::woken(std::uint32_t rank, const Message& m, bool sender) {
   if (!on_) return;
   const Tick from = tick(ranks_[rank].blocked_since);
   if (!sender) return waited(rank, m.src, from, tick(m.posted), WaitKind::kLateSender);
-  if (m.protocol == Protocol::kEager) return;
+  if (leaves_at_once(m.protocol)) return;
   // What the request takes on its way is not the receiver's fault.
   const Tick asked = tick(known_at_once_ ? m.posted : m.visible);
   waited(rank, m.dst, std::max(from, asked), tick(m.matched), WaitKind::kLateReceiver);

@@ -311,28 +311,52 @@ TEST(ClosedForm, AReductionInSegmentsOverlapsWhatComesWithWhatGoes) {
   std::filesystem::remove(file);
 }
 
-// The root asks the next rank as soon as it has the first part of a block; the second parts come meanwhile. SimGrid 3.32 takes
-// 76.040, 244.040 and 18.409 us (smpi/gather:ompi_linear_sync, CM02, all messages eager and asynchronous).
+// The root asks the next rank as soon as it has the first part of a block; the second parts come meanwhile, as their receives are
+// posted before. Times of SimGrid 3.32 (smpi/gather:ompi_linear_sync, CM02): all messages eager, or their sends over at once; all by
+// rendezvous.
 TEST(ClosedForm, AGatherThatAsksRankByRankDoesNotWaitForSecondParts) {
   struct Case {
     int ranks;
     std::int64_t bytes;
     const char* segment;
-    std::int64_t picoseconds;
+    std::int64_t eager, rendezvous;  // ps
   };
   const auto file = std::filesystem::path(::testing::TempDir()) / "weft_gather_linear_sync.conf";
-  for (const Case& c : {Case{16, 60'000, "1024", 76'039'680}, Case{16, 200'000, "32768", 244'039'680},
-                        Case{4, 60'000, "1024", 18'408'960}}) {
+  for (const Case& c :
+       {Case{16, 60'000, "1024", 76'039'680, 78'039'680},
+        Case{16, 200'000, "32768", 244'039'680, 246'039'680}, Case{4, 60'000, "1024", 18'408'960, 20'408'960},
+        Case{5, 9'000, "1024", 17'226'880, 18'977'280}, Case{8, 100'000, "32768", 67'484'160, 69'484'160}}) {
     std::ofstream(file) << "1\n9\n1\n" << c.ranks << " 1\n0 3 0 " << c.segment << "\n";
     MemoryTrace t(static_cast<std::uint32_t>(c.ranks));
     for (std::uint32_t r = 0; r < t.header().ranks; ++r)
       t.collective(r, OpKind::gather, 0, c.bytes, CommId(0));
-    ReplayOptions o = raw(RawMode::kEager);
-    o.header = Bytes(16);
-    o.collective_rules = file.string();
-    EXPECT_EQ(run(t, crossbar(c.ranks), o).makespan.count(), c.picoseconds)
-        << c.ranks << " ranks, " << c.bytes << " bytes";
+    for (const RawMode mode : {RawMode::kEager, RawMode::kDetached, RawMode::kRendezvous}) {
+      ReplayOptions o = raw(mode);
+      o.header = Bytes(16);
+      o.collective_rules = file.string();
+      const auto expected = mode == RawMode::kRendezvous ? c.rendezvous : c.eager;
+      EXPECT_NEAR(static_cast<double>(run(t, crossbar(c.ranks), o).makespan.count()),
+                  static_cast<double>(expected), 1)
+          << c.ranks << " ranks, " << c.bytes << " bytes, mode " << static_cast<int>(mode);
+    }
   }
+  std::filesystem::remove(file);
+}
+
+// With costs the handshake of a second part is paid, by it alone: 2 ranks, request, permission and data one after the other.
+TEST(ClosedForm, APartThatIsExpectedPaysItsHandshake) {
+  const auto file = std::filesystem::path(::testing::TempDir()) / "weft_gather_expected.conf";
+  std::ofstream(file) << "1\n9\n1\n2 1\n0 3 0 1000\n";
+  MemoryTrace t(2);
+  for (std::uint32_t r = 0; r < 2; ++r) t.collective(r, OpKind::gather, 0, 10'000, CommId(0));
+  ReplayOptions o;
+  o.collective_rules = file.string();
+  topology::Platform p = crossbar(2);
+  p.mpi.eager_limit = Bytes(100);
+  const std::int64_t handshake = 4 * kUs, latency = 2 * kUs;  // there and back; of the data
+  // The empty message; then both parts.
+  const ReplayResult r = run(t, p, o);
+  EXPECT_EQ(r.makespan.count(), latency + 2 * (handshake + latency) + 10'000 * 80);
   std::filesystem::remove(file);
 }
 

@@ -36,8 +36,8 @@ void openmpi_gather_linear(const CollectiveCall& c, std::uint32_t me, RankSchedu
 }
 
 // The root asks one rank after the other with an empty message; the block comes in two parts: the first as long as
-// the rule's segment (0: the whole block), and the rest, which may be empty. The root asks the next rank when it has the first
-// part, and waits for all the rests in the end.
+// the rule's segment (0: the whole block), and the rest, which may be empty. The root posts a receive for the rest before it waits for
+// the first part, asks the next rank when it has that, and waits for all the rests in the end.
 void openmpi_gather_linear_sync(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (c.bytes == 0) return;
   const Relative r{c.ranks, c.root};
@@ -48,7 +48,7 @@ void openmpi_gather_linear_sync(const CollectiveCall& c, std::uint32_t me, RankS
     const std::uint32_t block = sends ? r.of(me) : r.of(peer);
     const std::int64_t bytes = second ? c.bytes - first : first;
     if (sends)
-      out.send(peer, bytes, block, bytes == c.bytes ? 1 : 0);
+      out.add({0, true, false, peer, bytes, block, bytes == c.bytes ? 1u : 0u, second});
     else
       out.recv(peer, bytes, block, bytes == c.bytes ? 1 : 0);
   };
