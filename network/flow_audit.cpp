@@ -12,6 +12,7 @@
 #include "congestion/level_groups.hpp"
 #include "congestion/models.hpp"
 #include "network/sharing.hpp"
+#include "topology/routing/route_limit.hpp"
 
 namespace weft::network {
 namespace {
@@ -20,7 +21,7 @@ constexpr double kTolerance = 1e-9;
 constexpr double kTick = 1e-18;  // s: of a time that was rounded, many times over (network/clock.hpp)
 
 std::vector<double> with_groups(const topology::Fabric& fabric, const congestion::LinkGroups& groups) {
-  std::vector<double> capacity = fabric.links().capacity;
+  std::vector<double> capacity(fabric.shared_capacity().begin(), fabric.shared_capacity().end());
   capacity.insert(capacity.end(), groups.capacity.begin(), groups.capacity.end());
   return capacity;
 }
@@ -72,7 +73,7 @@ void FlowAudit::started(FlowId flow, std::span<const LinkId> route, double weigh
   r.links = route.size();
   groups_.append(route, r.route);
   r.weight = weight;
-  r.limit = rate_cap;
+  r.limit = std::min(rate_cap, topology::fatpipe_limit(fabric_.links(), route));
   r.bytes = static_cast<double>(bytes);
   r.rate = r.moved = 0;
   r.updated = now;

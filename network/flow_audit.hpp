@@ -8,6 +8,7 @@
 //                         of what a port carries, as much as it does with the peers that its host has then
 //       max-min           no link over capacity; each message is at its own limit, or crosses a full link on which none
 //                         has a larger rate / weight (congestion/certificate.hpp: then they are the max-min fair ones)
+//       fatpipes          no message is faster than one on its route, which is a limit like its own; they are never full
 //       contention-free   the narrowest link, or the message's own limit
 //       pcie              no link over capacity, nobody over its limit or without a rate, and the rates are those that a
 //                         model which has no past gives the same messages, whatever was solved before

@@ -9,6 +9,7 @@
 #include "network/event_queue.hpp"
 #include "network/sharing.hpp"
 #include "topology/routing/route_latency.hpp"
+#include "topology/routing/route_limit.hpp"
 
 namespace weft::network {
 namespace {
@@ -101,8 +102,10 @@ void FlowRun::rate_changed(std::uint32_t flow, Instant now, double rate, LinkId 
 
 void FlowRun::start(std::uint32_t flow, Instant now, std::uint64_t& sequence) {
   if (bytes_[flow] == 0 || route(flow).empty()) return end(flow, now);
-  network_.start(route(flow), weight_[flow], std::numeric_limits<double>::infinity(),
-                 network_.narrowest(route(flow)), bytes_[flow], flow, now, sequence);
+  const double limit = fabric_ == nullptr ? std::numeric_limits<double>::infinity()
+                                          : topology::fatpipe_limit(fabric_->links(), route(flow));
+  network_.start(route(flow), weight_[flow], limit, network_.narrowest(route(flow)), bytes_[flow], flow, now,
+                 sequence);
 }
 
 void FlowRun::end(std::uint32_t flow, Instant now) {

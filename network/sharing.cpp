@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "congestion/models.hpp"
+#include "core/check.hpp"
 #include "topology/pcie/forest.hpp"
 
 namespace weft::network {
@@ -81,10 +82,12 @@ bool shares_links(std::string_view asked, const topology::Fabric& fabric) {
 Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
                                                              const topology::Fabric& fabric,
                                                              double accuracy) {
-  const std::vector<double>& capacity = fabric.links().capacity;
+  const std::span<const double> capacity = fabric.shared_capacity();
   const std::string_view name = model_name(asked, fabric);
   const congestion::ModelRow* model = congestion::find_model(name);
   const bool trees = model != nullptr && model->is(congestion::kReadsTrees) && fabric.pcie() != nullptr;
+  // Arbitration reads a flow's limit as what it asks for, not as what a link lets through; no tree is below a network of a file.
+  WEFT_CHECK(!trees || !fabric.links().fatpipes, "fatpipes beside PCIe trees");
   const congestion::PcieNetwork pcie = trees ? pcie_network(fabric) : congestion::PcieNetwork{};
   WEFT_ASSIGN(auto made, fabric.port_shares().empty()
                              ? congestion::make_grouped_model(name, capacity, trees ? &pcie : nullptr,

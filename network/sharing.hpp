@@ -32,7 +32,8 @@ namespace weft::network {
 [[nodiscard]] bool shares_links(std::string_view asked, const topology::Fabric& fabric);
 
 // As congestion::make_grouped_model for model_name(asked, fabric), with the capacities, the PCIe trees and what links
-// share of `fabric`, which must outlive it. `accuracy`: SharingModel::set_accuracy(); a model that knows none is an error (kNotSupported).
+// share of `fabric`, which must outlive it. Links do not keep flows below the bandwidth of a fatpipe: their limits do
+// (RouteCache::Route::limit, fatpipe_limit). `accuracy`: SharingModel::set_accuracy(); a model that knows none is an error (kNotSupported).
 [[nodiscard]] Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
                                                                            const topology::Fabric& fabric,
                                                                            double accuracy = 0);

@@ -235,6 +235,7 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
   if (hosts < e.ranks)
     return usage_error("more ranks than hosts", fmt::format("{} ranks", e.ranks),
                        fmt::format("at most {}", hosts));
+  WEFT_TRY(check_links(fabric));
   const bool share = messages_share(o.model);
   PlacementResult r;
   const Injections all(e.ranks, hosts);

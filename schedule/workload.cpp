@@ -107,9 +107,15 @@ void set_lanes(Workload& w, bool share) {
     }
 }
 
+Result<void> check_links(const topology::Fabric& fabric) {
+  if (!fabric.links().fatpipes) return {};
+  return not_supported("a search of schedules on fatpipe links", "a platform whose links are shared");
+}
+
 Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric& fabric,
                                 std::span<const HostId> host, bool share) {
   WEFT_CHECK(host.size() == exchange.ranks, "as many hosts as ranks");
+  WEFT_TRY(check_links(fabric));
   Workload w;
   w.exchange = exchange;
   std::vector<std::uint32_t> dense(fabric.link_count(), LinkId::kNone);

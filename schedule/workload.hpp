@@ -71,7 +71,10 @@ struct Workload {
 // Fills lane and lane_link. One lane a link, or one for each of its senders.
 void set_lanes(Workload& workload, bool share);
 
-// `host` by rank; `share`: messages_share(). Errors: kBadInput if a message has no route.
+// A link carries its capacity in each lane: kNotSupported where some have it for every message.
+[[nodiscard]] Result<void> check_links(const topology::Fabric& fabric);
+
+// `host` by rank; `share`: messages_share(). Errors: kBadInput if a message has no route; as check_links.
 [[nodiscard]] Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric& fabric,
                                               std::span<const HostId> host, bool share = true);
 

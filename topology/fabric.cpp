@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "core/check.hpp"
 #include "topology/fabric_builder.hpp"
@@ -44,6 +45,22 @@ void Fabric::limit_host_links(Bandwidth most) {
   for (std::size_t l = 0; l < links_.size(); ++l)
     if (std::min(links_.from[l], links_.to[l]).index() < hosts_ && links_.link_class[l] != class_in_hosts_)
       links_.capacity[l] = std::min(links_.capacity[l], most.value());
+  find_shared_capacity();
+}
+
+void Fabric::find_shared_capacity() {
+  if (!links_.fatpipes) return;
+  shared_capacity_.resize(links_.size());
+  for (std::uint32_t l = 0; l < link_count(); ++l) find_shared_capacity(LinkId(l));
+}
+
+void Fabric::find_shared_capacity(LinkId link) {
+  // FlowIds, and members of a bundle, are numbers of 32 bits.
+  constexpr double kMostFlows = 0x1p32;
+  const double capacity = links_.capacity[link.index()];
+  shared_capacity_[link.index()] = links_.is_fatpipe(link)
+                                       ? std::min(kMostFlows * capacity, std::numeric_limits<double>::max())
+                                       : capacity;
 }
 
 Result<void> Fabric::share_ports(std::vector<PortShare> shares) {
@@ -54,7 +71,11 @@ Result<void> Fabric::share_ports(std::vector<PortShare> shares) {
     if (std::max(links_.from[l], links_.to[l]).index() < hosts_)
       return not_supported("ports that carry less to several peers, on links between hosts",
                            "a network whose hosts have switches");
-    ports = ports || std::min(links_.from[l], links_.to[l]).index() < hosts_;
+    const bool port = std::min(links_.from[l], links_.to[l]).index() < hosts_;
+    if (port && links_.is_fatpipe(LinkId(static_cast<std::uint32_t>(l))))
+      return not_supported("ports that carry less to several peers, on fatpipe links",
+                           "a network whose hosts have shared links");
+    ports = ports || port;
   }
   if (!ports)
     return not_supported("ports that carry less to several peers, where no link ends at a host",
@@ -84,9 +105,13 @@ Result<void> Fabric::join_sockets(const SocketRule& rule, std::uint32_t ranks_pe
   }
   sockets_ = rule;
   ranks_on_sockets_ = ranks_per_host;
+  find_shared_capacity();
   return {};
 }
 
-void Fabric::scale_link(LinkId link, double factor) { links_.capacity[link.index()] *= factor; }
+void Fabric::scale_link(LinkId link, double factor) {
+  links_.capacity[link.index()] *= factor;
+  if (links_.fatpipes) find_shared_capacity(link);
+}
 
 }  // namespace weft::topology

@@ -34,6 +34,9 @@ struct PcieForest;
 using Graph = boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
                                                  boost::no_property, std::uint32_t, std::uint32_t>;
 
+// The class of links that flows do not share: each has the whole bandwidth, whoever else is there (SimGrid's FATPIPE).
+inline constexpr std::string_view kFatpipe = "fatpipe";
+
 // Columns over LinkId.
 struct LinkTable {
   std::vector<double> capacity;  // bytes/s
@@ -41,7 +44,9 @@ struct LinkTable {
   std::vector<std::uint8_t> link_class;  // index into class_names
   std::vector<VertexId> from, to;
   std::vector<std::string> class_names;  // "host", "local", "global", "up1"...
+  std::optional<std::uint8_t> fatpipes;  // the class kFatpipe, if there is one
   [[nodiscard]] std::size_t size() const { return capacity.size(); }
+  [[nodiscard]] bool is_fatpipe(LinkId l) const { return fatpipes && link_class[l.index()] == *fatpipes; }
 };
 
 // How many ordered pairs of distinct hosts have a route of each length. pairs[k] = pairs k links apart.
@@ -141,6 +146,11 @@ class Fabric {
   [[nodiscard]] std::uint32_t cable_count() const { return wired_links() / 2; }
   [[nodiscard]] const Graph& graph() const { return graph_; }
   [[nodiscard]] const LinkTable& links() const { return links_; }
+  // Bytes/s by LinkId for who shares links out: those of links(), of a fatpipe more than flows no faster than that link can fill.
+  // Until values change.
+  [[nodiscard]] std::span<const double> shared_capacity() const {
+    return links_.fatpipes ? std::span<const double>(shared_capacity_) : links_.capacity;
+  }
   [[nodiscard]] const Routing& routing() const { return *routing_; }
   [[nodiscard]] std::string vertex_name(VertexId v) const { return vertex_name_(v); }
   [[nodiscard]] std::string host_name(HostId h) const { return vertex_name_(VertexId(h.index())); }
@@ -183,7 +193,7 @@ class Fabric {
   void add_switch_latency(Duration d);
   void limit_host_links(Bandwidth most);
   void scale_link(LinkId link, double factor);
-  // Errors (kNotSupported): links from host to host, PCIe trees. REQUIRES: peers > 1 and ascending, 0 < factor <= 1.
+  // Errors (kNotSupported): links from host to host, fatpipes at hosts, PCIe trees. REQUIRES: peers > 1 and ascending, 0 < factor <= 1.
   [[nodiscard]] Result<void> share_ports(std::vector<PortShare> shares);
   // From each socket of a host to each other of its sockets leads a link of that bandwidth and no latency. After everything
   // else that changes links. Errors: PCIe trees (kNotSupported), too many links. REQUIRES: rule.sockets > 1, called once.
@@ -192,8 +202,11 @@ class Fabric {
 
  private:
   friend class FabricBuilder;
+  void find_shared_capacity();
+  void find_shared_capacity(LinkId link);
   Graph graph_;
   LinkTable links_;
+  std::vector<double> shared_capacity_;  // empty without fatpipes
   std::uint32_t hosts_ = 0;
   std::uint32_t switches_ = 0;
   std::shared_ptr<const Routing> routing_;

@@ -39,8 +39,10 @@ FabricBuilder::FabricBuilder(std::uint64_t hosts, std::uint64_t vertices, std::u
 std::uint8_t FabricBuilder::add_class(std::string name) {
   auto& names = fabric_.links_.class_names;
   WEFT_CHECK(names.size() < 255, "too many link classes");
+  const auto added = static_cast<std::uint8_t>(names.size());
+  if (name == kFatpipe) fabric_.links_.fatpipes = added;
   names.push_back(std::move(name));
-  return static_cast<std::uint8_t>(names.size() - 1);
+  return added;
 }
 
 void FabricBuilder::link(std::uint64_t from, std::uint64_t port, std::uint64_t to, std::uint8_t link_class,
@@ -135,6 +137,7 @@ Fabric FabricBuilder::build(
       forest_->down[v] = LinkId(down);
     }
   }
+  fabric_.find_shared_capacity();
   if (wrap) fabric_.routing_ = wrap(std::move(fabric_.routing_));
   return std::move(fabric_);
 }

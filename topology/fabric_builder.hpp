@@ -45,6 +45,7 @@ class FabricBuilder {
   // Vertices 0..hosts-1 are hosts. `switches`: how many vertices switch (== vertices if hosts are routers).
   FabricBuilder(std::uint64_t hosts, std::uint64_t vertices, std::uint64_t switches);
 
+  // That of kFatpipe, if it is one of them, is of links that are not shared.
   [[nodiscard]] std::uint8_t add_class(std::string name);
   void reserve_cables(std::uint64_t cables) { ends_.reserve(2 * cables); }
   // Joins port `port_a` of `a` with port `port_b` of `b`: one link each way.

@@ -26,8 +26,11 @@ struct FlowTerms {
                                                               const topology::RouteCache::Route& route,
                                                               bool by_latency) {
   FlowTerms t;
-  t.limit = route.in_host ? cost.socket_rate(m.bytes, m.found())
-                          : cost.rate_cap(m.bytes, route.narrowest, m.found());
+  if (route.kind == topology::RouteCache::Kind::kShared) [[likely]]
+    t.limit = cost.rate_cap(m.bytes, route.narrowest, m.found());
+  else
+    t.limit = route.in_host() ? cost.socket_rate(m.bytes, m.found())
+                              : route.limit(cost.rate_cap(m.bytes, route.narrowest, m.found()));
   t.alone = std::min(route.narrowest, t.limit);
   if (by_latency && route.latency.count() > 0) t.weight = 1 / to_seconds(route.latency);
   return t;

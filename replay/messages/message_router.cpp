@@ -21,12 +21,14 @@ MessageRouter::Route MessageRouter::choose_own(std::uint32_t i) {
   own_[i].clear();
   const Message& m = messages_[i];
   if (!routes_->choose(placement_[m.src], placement_[m.dst], own_[i]))
-    return {{}, Duration(0), false, 0, false};
+    return {{}, Duration(0), false, 0, topology::RouteCache::Kind::kUnreachable};
   return own(i);
 }
 
 MessageRouter::Route MessageRouter::own(std::uint32_t i) const {
-  return {own_[i], topology::latency_of(fabric_.links(), own_[i]), true, network_.narrowest(own_[i]), false};
+  const double narrowest = network_.narrowest(own_[i]);
+  return {own_[i], topology::latency_of(fabric_.links(), own_[i]), true, narrowest,
+          topology::RouteCache::kind_of(fabric_.links(), own_[i], narrowest)};
 }
 
 void MessageRouter::give_back_own(std::uint32_t i) {

@@ -59,8 +59,8 @@ struct Sent {
 
 // Links of the network on a route.
 [[nodiscard]] inline std::uint16_t hops_of(const topology::RouteCache::Route& route) {
-  return route.in_host ? std::uint16_t{0}
-                       : static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
+  return route.in_host() ? std::uint16_t{0}
+                         : static_cast<std::uint16_t>(std::min<std::size_t>(route.links.size(), 0xffff));
 }
 // From the send of a message that is not eager until its envelope is there, over a route of that latency.
 [[nodiscard]] inline Elapsed request_way(const MessageCost& cost, bool in_host, Duration latency) {
@@ -95,7 +95,7 @@ template <class LatencyBack>
                                                             const topology::RouteCache::Route& route,
                                                             const MessageCost& cost, Traffic& traffic,
                                                             Instant at, Elapsed before) {
-  if (route.in_host) [[unlikely]]
+  if (route.in_host()) [[unlikely]]
     return leave_socket(m, cost, traffic, at, before);
   m.state |= kStarted;
   m.left = at + before;

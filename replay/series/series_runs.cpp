@@ -153,7 +153,7 @@ bool SeriesRuns::price(std::int64_t exchanges) {
     sums.bytes = add_bytes(sums.bytes, times_bytes(n, static_cast<std::uint64_t>(m.bytes)));
     if (sockets_.is_copy(from, to)) continue;
     const auto route = ways_.routes.at(sockets_.id(ways_.routes, from, to));
-    if (!route.in_host) sums.hops += n * route.links.size();
+    if (!route.in_host()) sums.hops += n * route.links.size();
     sums.latency += Elapsed::of_seconds(static_cast<double>(n) * m.cost.latency);
     sums.transfer += Elapsed::of_seconds(static_cast<double>(n) * m.cost.transfer);
     ways_.network.count_bytes(route.links,

@@ -3,10 +3,12 @@
 #include <zstd.h>
 
 #include <filesystem>
+#include <limits>
 
 #include "tests/support/checkout.hpp"
 #include "tests/topology/support.hpp"
 #include "topology/bisection.hpp"
+#include "topology/graphs/export.hpp"
 #include "topology/routing/route_cache.hpp"
 #include "topology/verify.hpp"
 
@@ -68,26 +70,77 @@ TEST(RoutesFile, ValuesBesideThePathReplaceTheFiles) {
   EXPECT_EQ(p.speed(HostId(0)).value(), 3e9);
 }
 
-// Four flows of 1 MB over a backbone of 1 GB/s that gives each of them all of it take 1.003 ms in SimGrid 3.32 (a cluster of
-// 8 hosts with bb_sharing_policy="FATPIPE", CM02 without gamma and factors); on a shared one 4 ms.
-TEST(RoutesFile, LinksThatAreNotSharedAreNotSupported) {
+// What SimGrid's dump has behind the latency of a link: FATPIPE ones are a class of their own, all others are shared.
+TEST(RoutesFile, FatpipesAreAClass) {
   const auto with = [](const std::string& field) {
     std::string text = kChain;
     return text.replace(text.find("shared"), 6, field);
   };
-  for (const char* field : {"", "SHARED", "splitduplex 2"}) {
+  for (const char* field : {"", "SHARED", "splitduplex 2", "other fatpipe"}) {
     const TempFile f("shared", with(field));
-    EXPECT_EQ(load("routes:path=" + f.path()).fabric.link_count(), 4u) << field;
+    const Fabric g = load("routes:path=" + f.path()).fabric;
+    EXPECT_THAT(g.links().class_names, ::testing::ElementsAre("link")) << field;
+    EXPECT_EQ(g.shared_capacity().data(), g.links().capacity.data()) << field;
   }
-  for (const char* field : {"fatpipe", "FATPIPE"}) {
+  for (const char* field : {"fatpipe", "FATPIPE 3"}) {
     const TempFile f("fatpipe", with(field));
-    EXPECT_EQ(
-        error_of("routes:path=" + f.path()),
-        fmt::format(
-            "{}:2:18: error: not supported: a link that gives every flow its whole bandwidth; got \"{}\"; "
-            "expected a shared link",
-            f.path(), field));
+    const Fabric g = load("routes:path=" + f.path()).fabric;
+    EXPECT_THAT(g.links().class_names, ::testing::ElementsAre("link", "fatpipe")) << field;
+    const auto r = route_of(g, 0, 1);
+    EXPECT_TRUE(g.links().is_fatpipe(r[0]));
+    EXPECT_FALSE(g.links().is_fatpipe(r[1]));
+    EXPECT_EQ(g.links().capacity[r[0].index()], 1e9);
+    EXPECT_GT(g.shared_capacity()[r[0].index()], 1e18);
+    EXPECT_EQ(g.shared_capacity()[r[1].index()], 2e9);
   }
+}
+
+// Links of 1 and 2 GB/s, either of them a fatpipe: flows need a limit where the narrow one is.
+TEST(RoutesFile, RoutesKnowWhetherAFatpipeLimitsFlows) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  const TempFile f("limits",
+                   "L 0 narrow 1e9 0 fatpipe\nL 1 wide 2e9 0\nL 2 thin 1e9 0\nL 3 broad 2e9 0 fatpipe\n"
+                   "R 0 1 0 1\nR 0 2 2 3\nR 0 3 1 2\n");
+  const Fabric g = load("routes:path=" + f.path()).fabric;
+  RouteCache routes(g);
+  for (const std::uint32_t to : {1u, 2u, 3u}) {
+    const RouteCache::Route r = routes.find(HostId(0), HostId(to));
+    EXPECT_EQ(r.narrowest, 1e9);
+    EXPECT_EQ(r.limit(kNone), to == 1 ? 1e9 : kNone);
+    EXPECT_EQ(r.limit(5e8), 5e8);
+    EXPECT_EQ(fatpipe_limit(g.links(), r.links), to == 1 ? 1e9 : to == 2 ? 2e9 : kNone);
+  }
+}
+
+// Written as a routes file, DOT and GraphML and read again; in what is left when a link has failed.
+TEST(RoutesFile, FatpipesStayWhatTheyAre) {
+  const TempFile f("kinds",
+                   "L 0 up0 1e9 0\nL 1 down0 1e9 0\nL 2 up1 1e9 0 fatpipe\nL 3 down1 1e9 0\nL 4 up2 1e9 0\n"
+                   "L 5 down2 1e9 0\nR 0 1 0 3\nR 0 2 0 5\nR 1 0 2 1\nR 1 2 2 5\nR 2 0 4 1\nR 2 1 4 3\n");
+  const Fabric a = load("routes:path=" + f.path()).fabric;
+  const auto fatpipes = [](const Fabric& g) {
+    std::vector<std::string> out;
+    for (std::uint32_t l = 0; l < g.link_count(); ++l)
+      if (g.links().is_fatpipe(LinkId(l))) out.push_back(g.vertex_name(g.links().from[l]));
+    return out;
+  };
+  EXPECT_THAT(fatpipes(a), ::testing::ElementsAre("node-1"));
+  const TempFile routes("kinds.routes", *to_routes(a)), dot("kinds.dot", to_dot(a)),
+      xml("kinds.graphml", to_graphml(a));
+  EXPECT_THAT(fatpipes(load("routes:path=" + routes.path()).fabric), ::testing::ElementsAre("node-1"));
+  EXPECT_THAT(fatpipes(load("file:path=" + dot.path()).fabric), ::testing::ElementsAre("node-1"));
+  EXPECT_THAT(fatpipes(load("file:path=" + xml.path()).fabric), ::testing::ElementsAre("node-1"));
+  EXPECT_THAT(fatpipes(load("routes:path=" + routes.path() + ",fail=link=up2").fabric),
+              ::testing::ElementsAre("node-1"));
+}
+
+// Ports that carry less to several peers are links that flows share.
+TEST(RoutesFile, PortsThatAreFatpipesCarryNoLessToSeveralPeers) {
+  const TempFile f("ports", "L 0 up 1e9 0 fatpipe\nL 1 down 1e9 0\nR 0 1 0 1\n");
+  Fabric g = load("routes:path=" + f.path()).fabric;
+  const auto shared = g.share_ports({{2, 0.5}});
+  ASSERT_FALSE(shared);
+  EXPECT_THAT(shared.error().message(), HasSubstr("on fatpipe links"));
 }
 
 TEST(RoutesFile, ZstdReadsLikePlainText) {

@@ -21,8 +21,8 @@ using ::testing::HasSubstr;
 std::string ring_text(std::uint32_t hosts, Rng& rng) {
   std::string text;
   const auto link = [&](std::uint32_t index, const std::string& name) {
-    text += fmt::format("L {} {} {} {}\n", index, name, 1 + rng.below(1000),
-                        static_cast<double>(rng.below(1000)) * 1e-9);
+    text += fmt::format("L {} {} {} {}{}\n", index, name, 1 + rng.below(1000),
+                        static_cast<double>(rng.below(1000)) * 1e-9, rng.below(4) == 0 ? " fatpipe" : "");
   };
   for (std::uint32_t h = 0; h < hosts; ++h) {
     link(3 * h, fmt::format("up{}", h));
@@ -56,6 +56,8 @@ void expect_same(const Fabric& a, const Fabric& b) {
   EXPECT_EQ(a.links().to, b.links().to);
   EXPECT_EQ(a.links().capacity, b.links().capacity);
   EXPECT_EQ(a.links().latency, b.links().latency);
+  EXPECT_EQ(a.links().class_names, b.links().class_names);
+  EXPECT_EQ(a.links().link_class, b.links().link_class);
   for (std::uint32_t l = 0; l < a.link_count(); ++l)
     EXPECT_EQ(a.link_name(LinkId(l)), b.link_name(LinkId(l)));
   for (std::uint32_t s = 0; s < a.host_count(); ++s)
@@ -81,6 +83,7 @@ TEST(RoutesNetwork, AsBytesAndBack) {
     EXPECT_EQ(b->to, a.to);
     EXPECT_EQ(b->capacity, a.capacity);
     EXPECT_EQ(b->latency, a.latency);
+    EXPECT_EQ(b->fatpipe, a.fatpipe);
     EXPECT_EQ(b->names, a.names);
     EXPECT_TRUE(std::ranges::equal(b->routes.row, a.routes.row));
     EXPECT_TRUE(std::ranges::equal(b->routes.dst, a.routes.dst));

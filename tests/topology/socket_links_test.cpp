@@ -96,7 +96,7 @@ TEST(SocketLinks, RanksAreOnTheSocketsOnWhichTheirKernelsAre) {
         EXPECT_EQ(routes.is_copy(a, b), one_host && !crosses);
         const RouteCache::Route cached = cache.at(routes.id(cache, a, b));
         EXPECT_EQ(std::vector<LinkId>(cached.links.begin(), cached.links.end()), expected);
-        EXPECT_EQ(cached.in_host, crosses);
+        EXPECT_EQ(cached.in_host(), crosses);
         if (crosses) {
           EXPECT_EQ(cached.narrowest, 7e9);
         }
@@ -125,10 +125,10 @@ TEST(SocketLinks, CachedRoutesOfBothKindsComeBackWhenTheCacheStartsAgain) {
       const auto inside = cache.at(cache.id(own));
       ASSERT_EQ(inside.links.size(), 1u);
       EXPECT_EQ(inside.links[0], own);
-      EXPECT_TRUE(inside.in_host);
+      EXPECT_TRUE(inside.in_host());
       const HostId other((h + 1) % f.host_count());
       const auto outside = cache.find(HostId(h), other);
-      EXPECT_FALSE(outside.in_host);
+      EXPECT_FALSE(outside.in_host());
       EXPECT_EQ(std::vector<LinkId>(outside.links.begin(), outside.links.end()),
                 route_of(f, h, other.index()));
     }

@@ -165,7 +165,8 @@ Result<void> write_routes(const Fabric& f, const TextSink& out, std::uint64_t ma
     std::string name = f.link_name(LinkId(l));
     std::replace_if(
         name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
-    text.add("L {} {} {} {}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]));
+    text.add("L {} {} {} {}{}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]),
+             f.links().is_fatpipe(LinkId(l)) ? " fatpipe" : "");
   }
   std::vector<LinkId> links;
   std::uint32_t named = 0;  // hosts up to the highest in a route: a routes file has no others

@@ -5,7 +5,7 @@
 // does. name (or label) is its name, else its identifier. Where every node is a host, hosts pass messages on. A file of
 // routers alone takes hosts_per_switch: that many hosts hang on each of them, named node-K.
 // Edge attributes: bw ("100Gbps") or bandwidth_Bps (a number), lat ("500ns") or latency_s, class (link class in
-// reports; default: host at a host, else link), cables (parallel ones). What an edge leaves out is the platform's bw
+// reports; default: host at a host, else link; fatpipe: each flow has all of it), cables (parallel ones). What an edge leaves out is the platform's bw
 // and lat. An undirected edge is a cable, a directed one a link one way. Hosts are numbered in the order of the file
 // (GraphML), in natural order of their identifiers (DOT: node2 before node10).
 #include <fmt/format.h>

@@ -1,7 +1,8 @@
 // Routes file: a network given as its links and the route of every pair, whoever computed them (SimGrid, a
 // subnet manager, a script). Plain text or zstd.
 //
-//   L index name bandwidth_Bps latency_s ...   one directed link, shared; a field "fatpipe" (each flow has all of it) is not supported, others are ignored
+//   L index name bandwidth_Bps latency_s ...   one directed link, shared; with "fatpipe" in the next field each flow has all of
+//                                              it, whoever else is there; other fields are ignored
 //   R src dst link link ...                    the route of a pair; hosts are 0..max index, named node-K
 //
 // Rules: link indices are 0..L-1, each once, in any order; a pair has at most one R line; a pair without one
@@ -94,9 +95,15 @@ Result<Fabric> build_routes(const Params& params) {
   WEFT_ASSIGN(RoutesNetwork n, read_network(entry->value));
   FabricBuilder b(n.hosts, n.vertices, n.hosts_pass_on ? n.vertices : n.vertices - n.hosts);
   const std::uint8_t link_class = b.add_class("link");
+  std::uint8_t fatpipe_class = link_class;
+  if (std::ranges::count(n.fatpipe, 1) > 0) {
+    fatpipe_class = b.add_class(std::string(kFatpipe));
+    const std::array<std::uint8_t, 2> all = {link_class, fatpipe_class};
+    b.set_group_classes(all);
+  }
   for (std::uint32_t l = 0, port = 0; l < n.from.size(); ++l) {
     port = l > 0 && n.from[l] == n.from[l - 1] ? port + 1 : 0;
-    b.link(n.from[l], port, n.to[l], link_class,
+    b.link(n.from[l], port, n.to[l], n.fatpipe[l] == 1 ? fatpipe_class : link_class,
            {params.has("bw") ? override_values[0].bandwidth : Bandwidth(n.capacity[l]),
             params.has("lat") ? override_values[0].latency : n.latency[l]});
   }

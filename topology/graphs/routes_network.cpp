@@ -91,7 +91,7 @@ Wiring infer_wiring(const RoutesText& c) {
   return w;
 }
 
-constexpr std::uint64_t kFormat = 0x34736574756f7277;  // "wroutes4": to be changed with what follows
+constexpr std::uint64_t kFormat = 0x35736574756f7277;  // "wroutes5": to be changed with what follows
 
 static_assert(std::endian::native == std::endian::little, "copies are kept as they are in memory");
 constexpr std::size_t kUnit = 8;  // columns begin at multiples of it
@@ -161,8 +161,8 @@ bool sound(const RoutesNetwork& n) {
   const RouteTable& r = n.routes;
   const std::size_t links = n.from.size(), pairs = r.dst.size();
   if (n.hosts == 0 || n.vertices < n.hosts || n.to.size() != links || n.capacity.size() != links ||
-      n.latency.size() != links || n.names.size() != links || r.row.size() != std::size_t{n.hosts} + 1 ||
-      r.offset.size() != pairs + 1)
+      n.latency.size() != links || n.fatpipe.size() != links || n.names.size() != links ||
+      r.row.size() != std::size_t{n.hosts} + 1 || r.offset.size() != pairs + 1)
     return false;
   if (r.row.front() != 0 || r.row.back() != pairs || r.offset.front() != 0 ||
       r.offset.back() != r.links.size())
@@ -174,7 +174,8 @@ bool sound(const RoutesNetwork& n) {
     if (!rising(r.dst.subspan(r.row[h], r.row[h + 1] - r.row[h]), 1)) return false;
   return all_below(numbers_of(r.links), static_cast<std::uint32_t>(links)) &&
          std::ranges::all_of(n.capacity, [](double c) { return c > 0 && std::isfinite(c); }) &&
-         std::ranges::all_of(n.latency, [](Duration d) { return d >= Duration(0); });
+         std::ranges::all_of(n.latency, [](Duration d) { return d >= Duration(0); }) &&
+         std::ranges::all_of(n.fatpipe, [](std::uint8_t f) { return f <= 1; });
 }
 
 }  // namespace
@@ -194,6 +195,7 @@ RoutesNetwork network_of(const RoutesText& c) {
   n.to.resize(links);
   n.capacity.resize(links);
   n.latency.resize(links);
+  n.fatpipe.resize(links);
   n.names.resize(links);
   for (std::size_t l = 0; l < links; ++l) {
     const std::uint32_t i = id[l] = first[w.from[l]]++;
@@ -201,6 +203,7 @@ RoutesNetwork network_of(const RoutesText& c) {
     n.to[i] = w.to[l];
     n.capacity[i] = c.links[l].capacity;
     n.latency[i] = c.links[l].latency;
+    n.fatpipe[i] = c.links[l].fatpipe ? 1 : 0;
     n.names[i] = c.links[l].name;
   }
   struct Columns {
@@ -240,6 +243,7 @@ std::string to_bytes(const RoutesNetwork& n) {
   put(out, n.to);
   put(out, n.capacity);
   put(out, n.latency);
+  put(out, n.fatpipe);
   put(out, n.routes.row);
   put(out, n.routes.dst);
   put(out, n.routes.offset);
@@ -258,8 +262,8 @@ std::optional<RoutesNetwork> network_from(FileBytes file) {
   RouteTable& r = n.routes;
   const bool whole = take(bytes, head) && take(bytes, ends) && take(bytes, letters) && take(bytes, n.from) &&
                      take(bytes, n.to) && take(bytes, n.capacity) && take(bytes, n.latency) &&
-                     take(bytes, r.row) && take(bytes, r.dst) && take(bytes, r.offset) &&
-                     take(bytes, r.links) && bytes.empty();
+                     take(bytes, n.fatpipe) && take(bytes, r.row) && take(bytes, r.dst) &&
+                     take(bytes, r.offset) && take(bytes, r.links) && bytes.empty();
   if (!whole || head.size() != 4 || head[0] != kFormat || head[1] > ~0u || head[2] > ~0u || head[3] > 1)
     return std::nullopt;
   r.owner = owner;

@@ -35,6 +35,7 @@ struct RoutesNetwork {
   std::vector<std::uint32_t> from, to;
   std::vector<double> capacity;  // bytes/s
   std::vector<Duration> latency;
+  std::vector<std::uint8_t> fatpipe;  // 1: not shared
   std::vector<std::string> names;
   RouteTable routes;
 };

@@ -106,16 +106,6 @@ Result<std::uint32_t> index(std::string_view field, const TextScanner& in, std::
   return static_cast<std::uint32_t>(v);
 }
 
-// What SimGrid writes of a link behind its latency: a flow on a FATPIPE link has its whole bandwidth, whoever else is there.
-Result<void> check_sharing(TextScanner& in) {
-  const std::string_view policy = in.next_field();
-  if (policy != "fatpipe" && policy != "FATPIPE") return {};
-  Error e = not_supported("a link that gives every flow its whole bandwidth", "a shared link");
-  e.where = in.where();
-  e.got = policy;
-  return e;
-}
-
 Result<void> read_link(TextScanner& in, RoutesText& c) {
   WEFT_ASSIGN(const std::uint32_t i,
               index(in.next_field(), in, "link", static_cast<std::int64_t>(kMaxLinks) - 1));
@@ -128,7 +118,8 @@ Result<void> read_link(TextScanner& in, RoutesText& c) {
   WEFT_ASSIGN(const double latency, number(in, "latency", false));
   if (latency > 9e6)
     return bad_input(in.where(), "latency of a link", fmt::format("{}", latency), "at most 9e6 s");
-  WEFT_TRY(check_sharing(in));
+  const std::string_view policy = in.next_field();  // SimGrid's
+  const bool fatpipe = policy == kFatpipe || policy == "FATPIPE";
   // An index may run ahead of its line only as far as lines can follow: memory stays proportional to the
   // file.
   if (i >= c.links.size()) {
@@ -138,7 +129,7 @@ Result<void> read_link(TextScanner& in, RoutesText& c) {
     c.links.resize(i + 1);
   }
   if (c.links[i].seen) return bad_input(at(), "link defined twice", fmt::format("{}", i), "each index once");
-  c.links[i] = {std::string(name), capacity, from_seconds(latency), true};
+  c.links[i] = {std::string(name), capacity, from_seconds(latency), true, fatpipe};
   return {};
 }
 

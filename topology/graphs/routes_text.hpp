@@ -16,6 +16,7 @@ struct RoutesText {
     double capacity = 0;  // bytes/s
     Duration latency{0};
     bool seen = false;
+    bool fatpipe = false;  // each flow has all of it
   };
   struct Route {
     std::uint32_t src, dst, line;
@@ -27,8 +28,7 @@ struct RoutesText {
   std::uint32_t hosts = 0;
 };
 
-// `bytes`: what stands in the file at `path`, plain or zstd. Errors: kBadInput, and kNotSupported of links that
-// are not shared, with line and column. O(bytes), and a sort where
+// `bytes`: what stands in the file at `path`, plain or zstd. Errors: kBadInput, with line and column. O(bytes), and a sort where
 // the routes are not in order.
 [[nodiscard]] Result<RoutesText> read_routes_text(const std::string& path, std::string bytes);
 

@@ -26,13 +26,13 @@ RouteCache::RouteId RouteCache::open(std::uint32_t host, std::uint64_t key) {
   return id;
 }
 
-void RouteCache::add(std::span<const LinkId> links, Kind kind) {
+void RouteCache::add(std::span<const LinkId> links, bool in_host) {
   Entry e;
-  e.kind = kind;
   e.length = static_cast<std::uint32_t>(links.size());
   e.latency = latency_of(fabric_.links(), links).count();
   e.narrowest = std::numeric_limits<double>::infinity();
   for (const LinkId l : links) e.narrowest = std::min(e.narrowest, fabric_.links().capacity[l.index()]);
+  e.kind = in_host ? Kind::kInHost : kind_of(fabric_.links(), links, e.narrowest);
   if (links.size() <= kShort) {
     std::copy(links.begin(), links.end(), e.links.begin());
   } else {
@@ -48,7 +48,7 @@ RouteCache::RouteId RouteCache::id(HostId src, HostId dst) {
   const RouteId id = open(src.index(), key);
   found_.clear();
   if (fabric_.routing().route(src, dst, found_))
-    add(found_, Kind::kBetweenHosts);
+    add(found_, false);
   else
     entries_.emplace_back();
   return id;
@@ -59,7 +59,7 @@ RouteCache::RouteId RouteCache::id(LinkId between_sockets) {
   const auto host = static_cast<std::uint32_t>(between_sockets.index() % fabric_.host_count());
   if (const Known* const known = ids_.find(host, key)) return known->id;
   const RouteId id = open(host, key);
-  add({&between_sockets, 1}, Kind::kInHost);
+  add({&between_sockets, 1}, true);
   return id;
 }
 

@@ -6,6 +6,7 @@
 // A span returned by find() or at() is valid until the next call of find() or id(). Not thread-safe: one per engine.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -14,17 +15,29 @@
 #include "core/containers/grouped_table.hpp"
 #include "core/containers/large_blocks.hpp"
 #include "topology/fabric.hpp"
+#include "topology/routing/route_limit.hpp"
 
 namespace weft::topology {
 
 class RouteCache {
  public:
+  enum class Kind : std::uint32_t {
+    kShared,  // between hosts; links that flows share are what limits them
+    kPipe,    // between hosts; the narrowest link is a fatpipe, perhaps beside others as narrow
+    kInHost,  // a link between sockets of one host (Fabric::socket_link)
+    kUnreachable
+  };
   struct Route {
     std::span<const LinkId> links;
     Duration latency{0};  // sum over the links
     bool reachable = true;
     double narrowest = 0;  // least capacity on it, bytes/s; infinity without links
-    bool in_host = false;  // a link between sockets of one host (Fabric::socket_link)
+    Kind kind = Kind::kShared;
+    [[nodiscard]] bool in_host() const { return kind == Kind::kInHost; }
+    // The limit of a flow that may itself go at `cap`. Sharing keeps it below the narrowest link where that is shared.
+    [[nodiscard]] double limit(double cap) const {
+      return kind == Kind::kPipe ? std::min(cap, narrowest) : cap;
+    }
   };
   // A route to come back to without a search, as long as epoch() is that of its id().
   using RouteId = std::uint32_t;
@@ -40,8 +53,12 @@ class RouteCache {
   [[nodiscard]] Route at(RouteId id) const {
     const Entry& e = entries_[id];
     if (e.kind == Kind::kUnreachable) [[unlikely]]
-      return {{}, Duration(0), false, 0, false};
-    return {links_of(e), Duration(e.latency), true, e.narrowest, e.kind == Kind::kInHost};
+      return {{}, Duration(0), false, 0, Kind::kUnreachable};
+    return {links_of(e), Duration(e.latency), true, e.narrowest, e.kind};
+  }
+  // That of a route between hosts. O(1) without fatpipes.
+  [[nodiscard]] static Kind kind_of(const LinkTable& links, std::span<const LinkId> route, double narrowest) {
+    return links.fatpipes && fatpipe_limit(links, route) <= narrowest ? Kind::kPipe : Kind::kShared;
   }
   // Latency of the way back of a route from src to dst. May start an epoch.
   [[nodiscard]] Duration latency_back(RouteId id, HostId src, HostId dst);
@@ -50,7 +67,6 @@ class RouteCache {
   void prefetch(HostId src, HostId dst) const { ids_.prefetch(src.index(), distance(src, dst)); }
 
  private:
-  enum class Kind : std::uint32_t { kBetweenHosts, kInHost, kUnreachable };
   static constexpr std::size_t kShort = 8;  // links that stand in the row
   static constexpr std::size_t kLinksPerRoute = 16;
   static constexpr std::uint64_t kSockets = std::uint64_t{1} << 32;  // beyond all distances
@@ -81,7 +97,7 @@ class RouteCache {
   // Room for one more, whose id it is.
   [[nodiscard]] RouteId open(std::uint32_t host, std::uint64_t key);
   // The row of it.
-  void add(std::span<const LinkId> links, Kind kind);
+  void add(std::span<const LinkId> links, bool in_host);
   const Fabric& fabric_;
   std::size_t max_routes_;
   GroupedTable<Known> ids_;  // routes from a host by distance; links between sockets by number
