@@ -155,14 +155,19 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   WEFT_TRY(check_time(out));
 
   std::size_t busiest = 0;
-  const auto& capacity = platform.fabric.links().capacity;
-  const auto use = [&](std::size_t l) { return static_cast<double>(bytes[l]) / capacity[l]; };
+  const topology::LinkTable& links = platform.fabric.links();
+  // Nobody is in anybody's way on a fatpipe.
+  const auto use = [&](std::size_t l) {
+    return links.is_fatpipe(LinkId(static_cast<std::uint32_t>(l)))
+               ? 0
+               : static_cast<double>(bytes[l]) / links.capacity[l];
+  };
   for (std::size_t l = 1; l < bytes.size(); ++l)
     if (use(l) > use(busiest)) busiest = l;
   out.platform = platform.name;
   out.label = platform.label.empty() ? platform.name : platform.label;
   out.model = network::model_name(options.model, platform.fabric);
-  if (!bytes.empty() && bytes[busiest] > 0) {
+  if (!bytes.empty() && use(busiest) > 0) {
     out.busiest_link = platform.fabric.link_name(LinkId(static_cast<std::uint32_t>(busiest)));
     out.busiest_utilization = use(busiest) / simulated_s;
   }

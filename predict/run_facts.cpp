@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "core/check.hpp"
 #include "core/printable.hpp"
@@ -16,8 +17,9 @@ std::string RunFacts::finding() const {
 }
 
 double utilization(const RunFacts& run, const UsedLink& link) {
-  const double could =
-      run.platform->fabric.links().capacity[link.link.index()] * to_seconds(run.result->makespan);
+  const topology::LinkTable& links = run.platform->fabric.links();
+  const double times = links.is_fatpipe(link.link) ? std::max(link.use.peak_flows, 1u) : 1;
+  const double could = times * links.capacity[link.link.index()] * to_seconds(run.result->makespan);
   return could > 0 ? static_cast<double>(link.use.bytes) / could : 0;
 }
 
@@ -26,17 +28,19 @@ double utilization(const RunFacts& run, LinkId link) {
 }
 
 std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit, LinkOrder order) {
-  std::vector<std::pair<double, LinkId>> used;
+  const topology::LinkTable& columns = run.platform->fabric.links();
+  std::vector<std::tuple<bool, double, LinkId>> used;
   for (std::uint32_t l = 0; l < run.result->links.size(); ++l) {
     const auto& use = run.result->links[l];
     if (use.bytes == 0) continue;
-    used.emplace_back(order == LinkOrder::kWaited ? -to_seconds(use.waited) : -utilization(run, LinkId(l)),
+    used.emplace_back(columns.is_fatpipe(LinkId(l)),
+                      order == LinkOrder::kWaited ? -to_seconds(use.waited) : -utilization(run, LinkId(l)),
                       LinkId(l));
   }
   limit = std::min(limit, used.size());
   std::partial_sort(used.begin(), used.begin() + static_cast<std::ptrdiff_t>(limit), used.end());
   std::vector<LinkId> out;
-  for (std::size_t i = 0; i < limit; ++i) out.push_back(used[i].second);
+  for (std::size_t i = 0; i < limit; ++i) out.push_back(std::get<LinkId>(used[i]));
   return out;
 }
 

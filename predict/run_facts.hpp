@@ -92,12 +92,13 @@ struct RunFacts {
   std::uint64_t peak_rss_bytes = 0;
 };
 
-// bytes / (bandwidth x makespan); 0 for a makespan of 0.
+// bytes / (bandwidth x makespan); 0 for a makespan of 0. A fatpipe counts as many times as it had flows at once at most.
 [[nodiscard]] double utilization(const RunFacts& run, const UsedLink& link);
 [[nodiscard]] double utilization(const RunFacts& run, LinkId link);
 // What puts one link before another: utilization, or the time that messages lost on it.
 enum class LinkOrder : std::uint8_t { kUtilization, kWaited };
-// Links that carried something, the first of the order first, ties by LinkId; at most `limit`. O(links log limit).
+// Links that carried something, the first of the order first, ties by LinkId; at most `limit`. Fatpipes, on which nobody
+// is in anybody's way, come behind all others. O(links log limit).
 [[nodiscard]] std::vector<LinkId> busiest_links(const RunFacts& run, std::size_t limit,
                                                 LinkOrder order = LinkOrder::kUtilization);
 // The digest of a run: its own, or made from its ranks and links. O(ranks + links).

@@ -119,7 +119,7 @@ void LinkLoadCollector::spread(double bytes, const std::vector<LinkId>& links, D
 std::vector<double> LinkLoadCollector::bytes_of(LinkId l, Duration end) const {
   const auto& row = rows_[row_of_[l.index()]];
   std::vector<double> bytes(row.begin(), row.begin() + end / bin_ + 1);
-  if (!shares_) return bytes;
+  if (!shares_ || fabric_.links().is_fatpipe(l)) return bytes;
   const double rate = full_ * fabric_.links().capacity[l.index()];
   std::vector<double> room(bytes.size(), rate * to_seconds(bin_));
   room.back() = rate * to_seconds(end % bin_);
@@ -142,9 +142,10 @@ LinkLoad LinkLoadCollector::finish(Duration makespan) {
   for (const double c : carried_) load.link_bytes.push_back(static_cast<std::uint64_t>(std::llround(c)));
   for (std::uint32_t l = 0; l < row_of_.size(); ++l)
     if (row_of_[l] != kNone) load.links.emplace_back(l);
+  const topology::LinkTable& links = fabric_.links();
   std::stable_sort(load.links.begin(), load.links.end(), [&](LinkId a, LinkId b) {
-    return carried_[a.index()] / fabric_.links().capacity[a.index()] >
-           carried_[b.index()] / fabric_.links().capacity[b.index()];
+    if (links.is_fatpipe(a) != links.is_fatpipe(b)) return links.is_fatpipe(b);
+    return carried_[a.index()] / links.capacity[a.index()] > carried_[b.index()] / links.capacity[b.index()];
   });
   if (load.links.size() > kLinksShown) {
     load.left_out = load.links.size() - kLinksShown;
