@@ -34,6 +34,7 @@ void fields(V& visit, LinkBound& b) {
   visit("s", b.seconds);
   visit("link", b.link);
   visit("messages", b.messages);
+  visit("both", b.both);
 }
 
 template <class V>

@@ -56,6 +56,12 @@ std::vector<Bar> bars(const schedule::TimeStatistics& s) {
   return out;
 }
 
+// "u->v", or "u->v with the way back" where both directions together bound.
+std::string bound_link(const SearchFacts& f) {
+  const schedule::LinkBound& b = f.result->link;
+  return f.platform->fabric.link_name(f.workload->link[b.link]) + (b.both ? " with the way back" : "");
+}
+
 double factor(const schedule::Workload& w, std::uint32_t message, double rate_Bps) {
   const auto route = w.links_of(message);
   return route.empty() ? 1 : rate_Bps / w.capacity[route.front()];
@@ -271,11 +277,22 @@ std::vector<std::uint32_t> congested_links(const schedule::Workload& w, const sc
       ++messages[l];
     }
   }
-  std::vector<std::uint32_t> out;
+  const auto is_full = [&](std::uint32_t l) {
+    return messages[l] > 1 && load[l] >= w.lane_capacity[l] * (1 - 1e-9);
+  };
+  std::vector<std::uint8_t> full(w.links(), 0);
   for (std::uint32_t l = 0; l < w.lanes(); ++l) {
-    const std::uint32_t link = w.lane_link[l];
-    if (messages[l] > 1 && load[l] >= w.capacity[link] * (1 - 1e-9)) out.push_back(link);
+    if (!is_full(l)) continue;
+    if (w.lane_both[l] == 0) {
+      full[w.lane_link[l]] = 1;
+      continue;
+    }
+    for (std::uint32_t k = 0; k < w.links(); ++k)  // the lane of link k is k
+      if (w.tie[k] == w.tie[w.lane_link[l]] && messages[k] > 0) full[k] = 1;
   }
+  std::vector<std::uint32_t> out;
+  for (std::uint32_t l = 0; l < w.links(); ++l)
+    if (full[l] != 0) out.push_back(l);
   return out;
 }
 
@@ -290,8 +307,8 @@ std::string search_text(const SearchFacts& f) {
                                 f.mode == Mode::kBarrier ? "barrier after each step" : "async", f.model);
   if (w.links() > 0)
     out += fmt::format("link bound {}: {} carries {}; T = {}, the longest message alone\n\n",
-                       times(r.link.seconds, unit), f.platform->fabric.link_name(w.link[r.link.link]),
-                       counted(r.link.messages, "message"), show_seconds(unit));
+                       times(r.link.seconds, unit), bound_link(f), counted(r.link.messages, "message"),
+                       show_seconds(unit));
   if (f.placement != nullptr) add_placement_text(f, unit, out);
   Table table({{"step"}, {"from"}, {"to"}, {"messages (congestion factor)", Table::Align::kLeft}});
   const auto steps = steps_of(f);
@@ -363,7 +380,7 @@ std::string search_json(const SearchFacts& f) {
   j["distribution"] = !any ? "none" : r.exact ? "exact" : partial(r) ? "partial" : "sample";
   j["message_time_s"] = message_time(w);
   j["link_bound_s"] = r.link.seconds;
-  j["link_bound_link"] = w.links() > 0 ? fabric.link_name(w.link[r.link.link]) : "";
+  j["link_bound_link"] = w.links() > 0 ? bound_link(f) : "";
   j["step_load_bound_s"] = r.step_load_s > 0 ? nlohmann::ordered_json(r.step_load_s) : nullptr;
   j["lower_bound_s"] = r.lower_s;
   j["symmetries"] = number(r.symmetries);

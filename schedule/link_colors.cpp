@@ -1,5 +1,7 @@
 #include "schedule/link_colors.hpp"
 
+#include <limits>
+
 #include "core/check.hpp"
 #include "network/sharing.hpp"
 #include "schedule/symmetry.hpp"
@@ -25,6 +27,11 @@ LinkColors::LinkColors(const topology::Fabric& fabric)
 std::uint32_t LinkColors::tie(LinkId link) const {
   if (!groups_.empty()) return groups_.of_link[link.index()];
   return host_of_port_.empty() ? kNoTie : host_of_port_[link.index()];
+}
+
+double LinkColors::together(LinkId link) const {
+  const std::uint32_t group = groups_.empty() ? kNoTie : groups_.of_link[link.index()];
+  return group == kNoTie ? std::numeric_limits<double>::infinity() : groups_.capacity[group];
 }
 
 std::uint32_t LinkColors::of(LinkId link) {

@@ -22,6 +22,8 @@ class LinkColors {
   [[nodiscard]] std::uint32_t of(LinkId link);
   // kNoTie (symmetry.hpp): to none.
   [[nodiscard]] std::uint32_t tie(LinkId link) const;
+  // What the link and those it is tied to carry together, bytes/s; infinity: no limit.
+  [[nodiscard]] double together(LinkId link) const;
 
  private:
   const topology::Fabric& fabric_;

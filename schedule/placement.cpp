@@ -10,6 +10,7 @@
 #include <set>
 
 #include "core/rng.hpp"
+#include "network/sharing.hpp"
 #include "schedule/link_colors.hpp"
 #include "topology/routing/route_cache.hpp"
 
@@ -92,12 +93,13 @@ std::vector<HostId> as_hosts(const std::vector<std::uint32_t>& host) {
   return out;
 }
 
-// Link bounds of many placements: seconds on each link by pair of hosts, looked up once. Lanes as in Workload.
+// Link bounds of many placements: seconds in each lane by pair of hosts, looked up once. Lanes as in Workload.
 class Bounds {
  public:
   Bounds(const Exchange& e, const topology::Fabric& fabric, bool share)
       : e_(e), fabric_(fabric), routes_(fabric), share_(share) {
-    load_.resize(fabric.link_count());
+    if (share) groups_ = network::link_groups(fabric);
+    load_.resize(fabric.link_count() + groups_.capacity.size());
   }
   // Error: no route.
   Result<double> of(const std::vector<std::uint32_t>& host) {
@@ -113,9 +115,15 @@ class Bounds {
             {}, "a message has no route",
             fabric_.host_name(HostId(host[m.src])) + " to " + fabric_.host_name(HostId(host[m.dst])),
             "a platform on which all partners reach each other");
+      const auto bytes = static_cast<double>(m.bytes.value());
+      const auto add = [&](std::size_t lane, double capacity) {
+        load_[lane] += bytes / capacity;
+        most = std::max(most, load_[lane]);
+      };
       for (LinkId l : route.links) {
-        load_[l.index()] += static_cast<double>(m.bytes.value()) / fabric_.links().capacity[l.index()];
-        most = std::max(most, load_[l.index()]);
+        add(l.index(), fabric_.links().capacity[l.index()]);
+        const std::uint32_t group = groups_.empty() ? kNoTie : groups_.of_link[l.index()];
+        if (group != kNoTie) add(fabric_.link_count() + std::size_t{group}, groups_.capacity[group]);
       }
     }
     return most;
@@ -126,11 +134,12 @@ class Bounds {
   const topology::Fabric& fabric_;
   topology::RouteCache routes_;
   bool share_;
-  std::vector<double> load_;
+  congestion::LinkGroups groups_;
+  std::vector<double> load_;  // by link, then by group
 };
 
-// What the busiest rank sends by the fastest link out of any host, or receives by the fastest into one. Where messages do not
-// share, a rank receives from all at once. 0: hosts have more links than one each way.
+// What the busiest rank sends by the fastest link out of any host, or receives by the fastest into one, or both by the pair that
+// carries most together. Where messages do not share, a rank receives from all at once. 0: hosts have more links than one each way.
 double port_bound(const Exchange& e, const topology::Fabric& fabric, std::uint32_t hosts, bool share) {
   std::vector<double> out(e.ranks, 0);
   std::vector<double> in(e.ranks, 0);
@@ -141,9 +150,14 @@ double port_bound(const Exchange& e, const topology::Fabric& fabric, std::uint32
   const topology::LinkTable& links = fabric.links();
   std::vector<std::uint32_t> leave(hosts, 0);
   std::vector<std::uint32_t> enter(hosts, 0);
+  std::vector<double> both(hosts, 0);
+  const congestion::LinkGroups groups = network::link_groups(fabric);
   double fastest_out = 0;
   double fastest_in = 0;
   for (std::uint32_t l = 0; l < fabric.wired_links(); ++l) {
+    const std::uint32_t group = groups.empty() ? kNoTie : groups.of_link[l];
+    for (const std::uint32_t h : {links.from[l].index(), links.to[l].index()})
+      if (h < hosts) both[h] = group == kNoTie ? both[h] + links.capacity[l] : groups.capacity[group];
     if (const std::uint32_t h = links.from[l].index(); h < hosts) {
       ++leave[h];
       fastest_out = std::max(fastest_out, links.capacity[l]);
@@ -155,7 +169,10 @@ double port_bound(const Exchange& e, const topology::Fabric& fabric, std::uint32
   }
   const auto one = [](std::uint32_t count) { return count == 1; };
   if (!std::ranges::all_of(leave, one) || !std::ranges::all_of(enter, one)) return 0;
-  return std::max(*std::ranges::max_element(out) / fastest_out, *std::ranges::max_element(in) / fastest_in);
+  double busiest = 0;
+  for (std::uint32_t r = 0; r < e.ranks; ++r) busiest = std::max(busiest, out[r] + in[r]);
+  return std::max({*std::ranges::max_element(out) / fastest_out, *std::ranges::max_element(in) / fastest_in,
+                   busiest / *std::ranges::max_element(both)});
 }
 
 void enumerate(const Exchange& e, const Injections& all, std::uint32_t hosts, const SymmetryGroup& of_hosts,

@@ -1,9 +1,9 @@
 #include "schedule/workload.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "congestion/models.hpp"
@@ -92,19 +92,43 @@ bool messages_share(std::string_view model) {
 }
 
 void set_lanes(Workload& w, bool share) {
-  if (share) {
-    w.lane = w.route;
-    w.lane_link.resize(w.links());
-    std::iota(w.lane_link.begin(), w.lane_link.end(), 0u);
+  const auto add = [&w](std::uint32_t link, double capacity, bool both) {
+    w.lane_link.push_back(link);
+    w.lane_capacity.push_back(capacity);
+    w.lane_both.push_back(both ? 1 : 0);
+  };
+  w.lane_start.push_back(0);
+  if (!share) {
+    // Messages of one sender cross a link one way: what both ways carry together limits them no more.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> lane_of;  // by sender and link
+    for (std::uint32_t m = 0; m < w.messages(); ++m) {
+      for (const std::uint32_t l : w.links_of(m)) {
+        const auto [it, fresh] = lane_of.try_emplace({w.exchange.messages[m].src, l}, w.lanes());
+        if (fresh) add(l, w.capacity[l], false);
+        w.lane.push_back(it->second);
+      }
+      w.lane_start.push_back(static_cast<std::uint32_t>(w.lane.size()));
+    }
     return;
   }
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> lane_of;  // by sender and link
-  for (std::uint32_t m = 0; m < w.messages(); ++m)
-    for (const std::uint32_t l : w.links_of(m)) {
-      const auto [it, fresh] = lane_of.try_emplace({w.exchange.messages[m].src, l}, w.lanes());
-      if (fresh) w.lane_link.push_back(l);
-      w.lane.push_back(it->second);
-    }
+  for (std::uint32_t l = 0; l < w.links(); ++l) add(l, w.capacity[l], false);
+  constexpr std::uint32_t kNoLane = 0xffffffffu;
+  std::map<std::uint32_t, std::uint32_t> first_of;  // link by tie
+  std::vector<std::uint32_t> both(w.links(), kNoLane);
+  for (std::uint32_t l = 0; l < w.together.size(); ++l) {
+    if (std::isinf(w.together[l])) continue;
+    const auto [it, fresh] = first_of.try_emplace(w.tie[l], l);
+    if (fresh) continue;
+    both[l] = both[it->second] = w.lanes();
+    add(it->second, w.together[l], true);
+  }
+  for (std::uint32_t m = 0; m < w.messages(); ++m) {
+    const auto route = w.links_of(m);
+    w.lane.insert(w.lane.end(), route.begin(), route.end());
+    for (const std::uint32_t l : route)
+      if (both[l] != kNoLane) w.lane.push_back(both[l]);
+    w.lane_start.push_back(static_cast<std::uint32_t>(w.lane.size()));
+  }
 }
 
 Result<void> check_links(const topology::Fabric& fabric) {
@@ -135,6 +159,7 @@ Result<Workload> place_exchange(const Exchange& exchange, const topology::Fabric
         w.link.push_back(l);
         w.color.push_back(colors.of(l));
         w.tie.push_back(colors.tie(l));
+        w.together.push_back(colors.together(l));
       }
       w.route.push_back(dense[l.index()]);
     }
@@ -178,7 +203,8 @@ LinkBound link_bound(const Workload& workload) {
   }
   LinkBound bound;
   for (std::uint32_t l = 0; l < workload.lanes(); ++l) {
-    if (seconds[l] > bound.seconds) bound = {seconds[l], workload.lane_link[l], messages[l]};
+    if (seconds[l] > bound.seconds)
+      bound = {seconds[l], workload.lane_link[l], messages[l], workload.lane_both[l] != 0};
   }
   return bound;
 }

@@ -5,8 +5,9 @@
 // in a PCIe tree) but by what they are tied to: links that share a capacity or a host's ports have the same tie
 // (link_colors.hpp). So symmetry can be recognised from routes, colors and ties alone.
 //
-// A link carries at most its capacity for each of its lanes: that is what bounds rest on. Mostly a link is one lane; where flows
-// never slow each other (contention-free) it has one for each sender, whose messages go one after the other.
+// A lane carries at most its capacity: that is what bounds rest on. Mostly each link is one lane, and behind the links there is
+// one more for each pair of directions that share a capacity (both_bw). Where flows never slow each other (contention-free) a
+// link has a lane for each sender, whose messages go one after the other.
 #pragma once
 
 #include <cstdint>
@@ -36,13 +37,18 @@ struct Workload {
   Exchange exchange;
   std::vector<std::uint32_t> route_start;  // messages + 1
   std::vector<std::uint32_t> route;        // dense links in path order
-  std::vector<std::uint32_t> lane;         // by position in `route`
+  std::vector<std::uint32_t> lane_start;   // messages + 1
+  std::vector<std::uint32_t> lane;         // of messages
   // columns over dense link
   std::vector<double> capacity;  // bytes/s
   std::vector<std::uint32_t> color;
-  std::vector<std::uint32_t> tie;        // kNoTie (symmetry.hpp): none; empty: no link has one
-  std::vector<LinkId> link;              // of the fabric
-  std::vector<std::uint32_t> lane_link;  // by lane: its dense link
+  std::vector<std::uint32_t> tie;  // kNoTie (symmetry.hpp): none; empty: no link has one
+  std::vector<double> together;    // bytes/s of all links of a tie; infinity: no limit; empty: none has one
+  std::vector<LinkId> link;        // of the fabric
+  // columns over lane
+  std::vector<double> lane_capacity;     // bytes/s
+  std::vector<std::uint32_t> lane_link;  // dense; one of the two where directions share
+  std::vector<std::uint8_t> lane_both;   // 1: directions share
 
   [[nodiscard]] std::uint32_t ranks() const { return exchange.ranks; }
   [[nodiscard]] std::uint32_t messages() const {
@@ -54,21 +60,22 @@ struct Workload {
   }
   [[nodiscard]] std::uint32_t lanes() const { return static_cast<std::uint32_t>(lane_link.size()); }
   [[nodiscard]] std::span<const std::uint32_t> lanes_of(std::uint32_t message) const {
-    return std::span(lane).subspan(route_start[message], route_start[message + 1] - route_start[message]);
+    return std::span(lane).subspan(lane_start[message], lane_start[message + 1] - lane_start[message]);
   }
   // Seconds that the message occupies one of its links, one of its lanes.
   [[nodiscard]] double seconds_on(std::uint32_t message, std::uint32_t dense_link) const {
     return static_cast<double>(exchange.messages[message].bytes.value()) / capacity[dense_link];
   }
   [[nodiscard]] double seconds_in(std::uint32_t message, std::uint32_t in_lane) const {
-    return seconds_on(message, lane_link[in_lane]);
+    return static_cast<double>(exchange.messages[message].bytes.value()) / lane_capacity[in_lane];
   }
 };
 
 // Do messages slow each other under this model (of congestion/models.def)? True of an unknown one.
 [[nodiscard]] bool messages_share(std::string_view model);
 
-// Fills lane and lane_link. One lane a link, or one for each of its senders.
+// Fills the lanes. `share`: lane l is link l, then those of directions that share, where messages go both ways; else one for
+// each sender of a link.
 void set_lanes(Workload& workload, bool share);
 
 // A link carries its capacity in each lane: kNotSupported where some have it for every message.
@@ -89,11 +96,12 @@ void set_lanes(Workload& workload, bool share);
                                                                     const Workload& workload,
                                                                     const topology::Fabric& fabric);
 
-// Largest time that any lane of a link needs for its messages: no schedule in any mode is faster.
+// Largest time that any lane needs for its messages: no schedule in any mode is faster.
 struct LinkBound {
   double seconds = 0;
   std::uint32_t link = 0;      // dense
   std::uint32_t messages = 0;  // in that lane
+  bool both = false;           // that of the link and the way back together
 };
 [[nodiscard]] LinkBound link_bound(const Workload& workload);
 

@@ -127,7 +127,7 @@ predict::KeyMaker key_of(const Options& o, const schedule::Exchange& e,
   const auto& [mode, exhaustive, exhaustive_limit, seed, given_evaluations, given_nodes, given_sample] =
       options.search;
   const auto [evaluations, nodes, sample] = schedule::search_limits(options.search, e);
-  predict::KeyMaker key("search/5", plan.journal->version(), plan.journal->files());
+  predict::KeyMaker key("search/6", plan.journal->version(), plan.journal->files());
   key.add("ranks", std::uint64_t{e.ranks});
   for (const schedule::Message& m : e.messages)
     key.add("message", fmt::format("{} {} {}", m.src, m.dst, m.bytes.value()));

@@ -60,6 +60,27 @@ TEST(SearchReport, TextSaysTheAnswerInOneLine) {
   EXPECT_THAT(text, HasSubstr("0>1 1"));
 }
 
+// Both directions of a GPU's link together carry 12 GB/s, each alone 10.
+TEST(SearchReport, TheLinkBoundNamesBothDirectionsWhereTheyBoundTogether) {
+  const Bytes mb(1'000'000);
+  for (const char* both : {",both_bw=12GB/s", ""}) {
+    const bool shared = both[0] != '\0';
+    const Searched s(schedule::Mode::kAsync, std::string("pcie:tree=rc(3*gpu),bw=10GB/s") + both, "max-min",
+                     {{0, 1, mb}, {1, 0, mb}, {1, 2, mb}});
+    // Out of gpu1 go two messages, into it one.
+    EXPECT_THAT(search_text(s.facts),
+                HasSubstr(shared ? "= 2.5 T: rc0->gpu1 with the way back carries 3 messages; T"
+                                 : "= 2 T: gpu1->rc0 carries 2 messages; T"));
+    const auto j = nlohmann::json::parse(search_json(s.facts));
+    EXPECT_EQ(j["link_bound_link"], shared ? "rc0->gpu1 with the way back" : "gpu1->rc0");
+    EXPECT_NEAR(j["link_bound_s"], shared ? 2.5e-4 : 2e-4, 1e-12);
+    // While gpu0 and gpu1 send to each other, neither way is full by itself.
+    const auto full = congested_links(s.workload, schedule::Phase{1, 0, 1, {0, 1}, {6e9, 6e9}});
+    EXPECT_EQ(full.size(), shared ? 4u : 0u);
+    EXPECT_TRUE(congested_links(s.workload, schedule::Phase{1, 0, 1, {0}, {10e9}}).empty());
+  }
+}
+
 TEST(SearchReport, MoreSchedulesThanADoubleHoldsAreNull) {
   Searched s(schedule::Mode::kAsync);
   s.result.schedules = s.result.symmetries = std::numeric_limits<double>::infinity();
