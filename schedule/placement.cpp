@@ -175,8 +175,7 @@ double port_bound(const Exchange& e, const topology::Fabric& fabric, std::uint32
                    busiest / *std::ranges::max_element(both)});
 }
 
-void enumerate(const Exchange& e, const Injections& all, std::uint32_t hosts, const SymmetryGroup& of_hosts,
-               PlacementResult& r) {
+void enumerate(const Exchange& e, const Injections& all, const SymmetryGroup& of_hosts, PlacementResult& r) {
   const auto n = static_cast<std::uint32_t>(all.count());
   Orbits orbits(n);
   std::vector<std::uint32_t> host;
@@ -203,7 +202,6 @@ void enumerate(const Exchange& e, const Injections& all, std::uint32_t hosts, co
     all.decode(i, host);
     r.classes.push_back({as_hosts(host), members[i], 0, false, 0, 0, 0, Proof::kNone, false});
   }
-  (void)hosts;
 }
 
 Result<void> anneal_placements(const Exchange& e, const topology::Fabric& fabric, std::uint32_t hosts,
@@ -261,7 +259,7 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
   r.enumerated = all.count() <= kMaxPlacements;
   if (r.enumerated) {
     WEFT_ASSIGN(const SymmetryGroup group, host_symmetry(fabric, hosts));
-    enumerate(e, all, hosts, group, r);
+    enumerate(e, all, group, r);
     Bounds bounds(e, fabric, share);
     for (PlacementClass& c : r.classes) {
       std::vector<std::uint32_t> host;
