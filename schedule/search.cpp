@@ -58,7 +58,9 @@ void prove(Evaluator& evaluator, const SymmetryGroup& symmetry, const SearchOpti
   r.evaluated += static_cast<double>(found.evaluations);
   r.best = std::move(found.order);
   r.best_s = found.seconds;
-  r.stage = found.annealed ? "annealing" : "symmetric schedules";
+  r.stage = found.found_by == FoundBy::kAnnealing  ? "annealing"
+            : found.found_by == FoundBy::kColoring ? "edge colouring"
+                                                   : "symmetric schedules";
   if (meets_bound(r)) return;
   if (o.mode == Mode::kBarrier) {
     const BranchResult steps = step_load_bound(evaluator.workload(), r.best_s, limits.nodes, control);

@@ -1,7 +1,8 @@
 // The search for the best order of messages: which method, and what the answer is worth.
 //
 //  1. Few schedules (or asked for): all of them, exact distribution. Proof: exhaustion.
-//  2. Else annealing with the link bound as target. Reached: proof by the link bound.
+//  2. Else edge colorings, symmetric schedules and annealing with the link bound as target. Reached: proof by the
+//     link bound.
 //  3. barrier: the step-load bound. Met: proof by it.
 //  4. Branch and bound within a number of nodes. Done: proof by it. Else the best known and a lower bound.
 // In 2 to 4 the distribution is that of a seeded sample.
@@ -58,7 +59,9 @@ struct SearchResult {
   double lower_s = 0;      // nothing is faster
   double symmetries = 1;
   std::uint64_t sets_solved = 0;
-  std::string stage;  // what found the best: "all schedules", "annealing", "branch and bound"
+  // What found the best: "all schedules", "edge colouring", "symmetric schedules", "annealing", "branch and bound",
+  // "random schedules".
+  std::string stage;
 };
 
 [[nodiscard]] SearchResult search_schedule(const Workload& workload, const RateOracle& oracle,

@@ -101,19 +101,19 @@ TEST(SearchVerb, ItsHostFileIsReadToTheEnd) {
 
 TEST(SearchVerb, GivenLimitsHoldForLargeExchangesAndLoweredOnesAreTold) {
   const Workspace w;
-  const std::string exchange = "search halo --grid 8x8 --on torus:dims=8x8 --json s.json ";
+  const std::string exchange = "search halo --grid 7x7 --on torus:dims=7x7 --json s.json ";
   const std::string lowered =
-      "a large exchange (224 messages, 64 ranks): branch and bound at most 89,285 nodes, not 2,000,000, "
+      "a large exchange (168 messages, 49 ranks): branch and bound at most 155,490 nodes, not 2,000,000, "
       "so that the search takes minutes; --nodes asks for more";
   const Outcome o = w.weft(exchange + "--evaluations 100");
   ASSERT_EQ(o.exit_code, 0) << o.err;
   EXPECT_THAT(o.out, HasSubstr("\nwarning: " + lowered + "\n"));
   json j = json::parse(w.read("s.json"));
-  EXPECT_EQ(j["schedules_evaluated"], 100 + 89285);
+  EXPECT_EQ(j["schedules_evaluated"], 112 + 155490);
   EXPECT_EQ(j["warnings"], json{lowered});
-  ASSERT_EQ(w.weft(exchange + "--evaluations 100 --nodes 90000").exit_code, 0);
+  ASSERT_EQ(w.weft(exchange + "--evaluations 100 --nodes 160000").exit_code, 0);
   j = json::parse(w.read("s.json"));
-  EXPECT_EQ(j["schedules_evaluated"], 100 + 90000);
+  EXPECT_EQ(j["schedules_evaluated"], 112 + 160000);
   EXPECT_EQ(j["warnings"], json::array());
 }
 
