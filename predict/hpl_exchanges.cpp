@@ -126,24 +126,18 @@ double in_exchanges(const LeftOut& d, int columns) {
   return kAmplified * columns * d.at_most(PanelSeconds::kPfact);
 }
 
-// By how much the run may differ, in seconds.
-double most_of(const LeftOut& d, int columns) {
+// The largest of that and of each part, in seconds: `of` at_most, by how much the run may differ; chance, what no other window
+// takes back.
+double largest(const LeftOut& d, int columns, double (LeftOut::*of)(std::size_t) const) {
   double most = in_exchanges(d, columns);
-  for (const auto part : kPartsThatCount) most = std::max(most, d.at_most(part));
+  for (const auto part : kPartsThatCount) most = std::max(most, (d.*of)(part));
   return most;
 }
 
 // By how much one phase may.
-double most_of(const LeftOut& d, int columns, PanelSeconds::Part phase) {
+double phase_at_most(const LeftOut& d, int columns, PanelSeconds::Part phase) {
   const double of_exchanges = phase == PanelSeconds::kPfact ? 0 : kPassedOn * in_exchanges(d, columns);
   return d.at_most(phase) + of_exchanges;
-}
-
-// What one window says alone and no other can take back, in seconds.
-double least_of(const LeftOut& d, int columns) {
-  double least = in_exchanges(d, columns);
-  for (const auto part : kPartsThatCount) least = std::max(least, d.chance(part));
-  return least;
 }
 
 // The run's time and parts as the windows have them.
@@ -188,7 +182,7 @@ Result<ExchangeChoice> try_both_ways(const hpl_gen::HplConfig& config, const top
   };
   LeftOut difference;
   difference.add(first, weights[heaviest], both[0], both[1]);
-  if (const double share = least_of(difference, config.q) / scaled.s[PanelSeconds::kTime];
+  if (const double share = largest(difference, config.q, &LeftOut::chance) / scaled.s[PanelSeconds::kTime];
       share > kSeriesTolerance)
     return one_by_one(differ(first_tried, share, "least"), first_tried);
 
@@ -208,14 +202,15 @@ Result<ExchangeChoice> try_both_ways(const hpl_gen::HplConfig& config, const top
   }
   const PanelSeconds whole = whole_of(config, windows, messages);
   if (mostly_waits(whole)) return waits(panels_of(windows));
-  const double most = most_of(difference, config.q) / whole.s[PanelSeconds::kTime];
+  const double most = largest(difference, config.q, &LeftOut::at_most) / whole.s[PanelSeconds::kTime];
   ExchangeChoice choice;
   choice.series = most <= kSeriesTolerance;
   choice.panels_tried = panels_of(windows);
   choice.differs_at_most = choice.series ? most : 0.0;
   if (choice.series)
     for (const auto part : kPhases)
-      choice.phases_at_most.s[part] = most_of(difference, config.q, part) / whole.s[PanelSeconds::kTime];
+      choice.phases_at_most.s[part] =
+          phase_at_most(difference, config.q, part) / whole.s[PanelSeconds::kTime];
   choice.why = differ(choice.panels_tried, most, "most");
   return choice;
 }
