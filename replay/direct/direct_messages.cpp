@@ -127,20 +127,26 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
   drop(i);
 }
 
+[[gnu::always_inline]] inline std::optional<Elapsed> DirectReplay::ask(Message& m, Instant at) {
+  const auto route = route_of(m);
+  if (!route.reachable) {
+    give_up();
+    return std::nullopt;
+  }
+  const Elapsed way = request_way(cost_, placement_[m.src] == placement_[m.dst], route.latency);
+  m.visible = at + way;
+  return way;
+}
+
 // Apart, as few messages are. Returns when its envelope is there: with the first byte, that of a copy with all.
 [[gnu::noinline]] Instant DirectReplay::send_expected(std::uint32_t i, Instant at) {
   Message& m = messages_[i];
   Elapsed before;
   if (!cost_.known_at_once()) {
-    const auto route = route_of(m);
-    if (!route.reachable) {
-      give_up();
-      return at;
-    }
+    const auto asked = ask(m, at);
+    if (!asked) return at;
     const HostId a = placement_[m.src], b = placement_[m.dst];
-    before = request_way(cost_, a == b, route.latency);
-    m.visible = at + before;
-    before += permission_way(cost_, a == b, [&] { return routes_.latency_back(m.route, a, b); });
+    before = *asked + permission_way(cost_, a == b, [&] { return routes_.latency_back(m.route, a, b); });
   }
   if (const auto here = leave(i, at, before)) arrive_here(i, *here);
   if (cost_.known_at_once()) return at;
@@ -172,12 +178,8 @@ void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op&
     delivered = send_expected(i, at);
     if (given_up_) return;
   } else if (!cost_.known_at_once()) {
-    const auto route = route_of(m);
-    if (!route.reachable) {
-      give_up();
-      return;
-    }
-    m.visible = delivered = at + request_way(cost_, placement_[src] == placement_[dst], route.latency);
+    if (!ask(m, at)) return;
+    delivered = m.visible;
   }
   c.route = m.route;
   c.epoch = m.route_epoch;

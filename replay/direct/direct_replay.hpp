@@ -217,6 +217,8 @@ class DirectReplay final : private PollView {
   // A rank posts at its clock; `op.comm`: a context (Message::context); `form`: as Sent::form.
   void post_send(std::uint32_t r, const Lane& l, const traces::Op& op, Target target,
                  SendForm form = SendForm::kAsAny);
+  // The request of m leaves at `at`; returns how long it takes. nullopt: there is no route, and the replay is given up.
+  std::optional<Elapsed> ask(Message& m, Instant at);
   // Message i of Protocol::kExpected leaves; returns when its envelope is there.
   Instant send_expected(std::uint32_t i, Instant at);
   void post_recv(std::uint32_t r, const Lane& l, const traces::Op& op, Target target);
