@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tests/cli/run_weft.hpp"
+#include "tests/support/fatpipe_cluster.hpp"
 
 namespace weft::testing::fatpipe_test {
 namespace {
@@ -16,20 +17,12 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-struct Sent {
-  int src, dst, bytes;
-};
+using Messages = std::vector<support::FatpipeCase::Sent>;
 
-// SimGrid's cluster of 8 hosts, links of 1 GB/s, over a FATPIPE backbone of 400 MB/s; 1 us each. Programs of isends and
-// irecvs, all begun at once, and one waitall.
-void write_case(const Workspace& w, const std::vector<Sent>& sent) {
-  std::string text = "L 16 backbone 4e8 1e-6 fatpipe\n";
-  for (int h = 0; h < 8; ++h) text += fmt::format("L {0} up{0} 1e9 1e-6\nL {1} down{0} 1e9 1e-6\n", h, 8 + h);
-  for (int s = 0; s < 8; ++s)
-    for (int d = 0; d < 8; ++d)
-      if (s != d) text += fmt::format("R {} {} {} 16 {}\n", s, d, s, 8 + d);
-  w.write("net.routes", text);
-  for (int r = 0; r < 8; ++r) {
+// Programs of isends and irecvs, all begun at once, and one waitall, on the cluster with a backbone of 400 MB/s.
+void write_case(const Workspace& w, const Messages& sent) {
+  w.write("net.routes", support::fatpipe_cluster(4e8));
+  for (std::uint32_t r = 0; r < 8; ++r) {
     std::string program = fmt::format("{} init\n", r);
     int requests = 0;
     for (std::size_t i = 0; i < sent.size(); ++i) {
@@ -45,27 +38,18 @@ void write_case(const Workspace& w, const std::vector<Sent>& sent) {
 constexpr const char* kReplay =
     "replay rank-*.txt --on routes:path=net.routes,speed=10Gflops --raw=eager --header 16B";
 
-// Seconds are SimGrid 3.32's (CM02 without factors, gamma and cross-traffic, network/optim Full).
 TEST(Fatpipes, ReplaysTakeWhatSimGridSays) {
   constexpr int kM = 1'000'000;
   const Workspace w;
-  write_case(w, {{0, 4, kM},
-                 {0, 5, 2 * kM},
-                 {1, 5, 3 * kM},
-                 {2, 5, kM},
-                 {3, 6, 4 * kM},
-                 {6, 7, 5 * kM},
-                 {7, 0, 6 * kM},
-                 {7, 1, kM}});
-  const std::vector<std::pair<std::size_t, double>> finish = {
-      {0, 0.01500304}, {1, 0.00250304}, {4, 0.00250304}, {5, 0.008003048}, {6, 0.01000304}, {7, 0.01250304}};
+  const support::FatpipeCase eight = support::eight_over_a_narrow_fatpipe();
+  write_case(w, eight.sent);
   // Without events, with them, and by each model.
   for (const char* flags : {"", "--verify", "--critical-path",
                             "--verify --weights rtt --model max-min-component", "--verify --model pcie"}) {
     const Outcome o = w.weft(fmt::format("{} {} --json -", kReplay, flags));
     ASSERT_EQ(o.exit_code, 0) << flags << o.err;
     const json j = json::parse(o.out);
-    for (const auto& [rank, seconds] : finish)
+    for (const auto& [rank, seconds] : eight.finish)
       EXPECT_NEAR(j["ranks"][rank]["finish_s"].get<double>(), seconds, 2e-12) << flags << " rank " << rank;
     // Eight messages at once on a backbone that one of them fills: not the busiest link, and no more than full.
     EXPECT_NE(j["links"][0]["name"], "backbone") << flags;

@@ -11,6 +11,7 @@
 #include "network/flow_run.hpp"
 #include "network/sharing.hpp"
 #include "tests/congestion/cases.hpp"
+#include "tests/support/fatpipe_cluster.hpp"
 #include "tests/support/files.hpp"
 #include "topology/platform/platform.hpp"
 #include "topology/routing/route_cache.hpp"
@@ -130,33 +131,9 @@ TEST(Fatpipe, RatesAreThoseOfALinkForEachFlow) {
   for (std::uint64_t seed = base; seed < base + 6; ++seed) check_rates("max-min", seed, 1500);
 }
 
-// A cluster of SimGrid: 8 hosts with links of 1 GB/s, 1 us, each way over a backbone of 1 us that is a fatpipe.
-std::string cluster(double backbone) {
-  std::string text = fmt::format("L 16 backbone {} 1e-6 fatpipe\n", backbone);
-  for (int h = 0; h < 8; ++h)
-    text += fmt::format("L {} up{} 1e9 1e-6\nL {} down{} 1e9 1e-6\n", h, h, 8 + h, h);
-  for (int s = 0; s < 8; ++s)
-    for (int d = 0; d < 8; ++d)
-      if (s != d) text += fmt::format("R {} {} {} 16 {}\n", s, d, s, 8 + d);
-  return text;
-}
-
-struct Sent {
-  std::uint32_t src, dst;
-  std::int64_t bytes;
-};
-struct Recorded {
-  const char* name;
-  double backbone;
-  std::vector<Sent> flows;
-  std::vector<std::pair<std::uint32_t, double>> finish;  // of hosts that receive, seconds: SimGrid 3.32
-};
-
-// smpirun of 3.32, CM02 without factors, gamma and cross-traffic, network/optim Full: programs of isends, irecvs and one
-// waitall, all eager, 16 bytes longer than they say.
 TEST(Fatpipe, ClustersWithABackboneTakeWhatSimGridSays) {
   constexpr std::int64_t kM = 1'000'000, kHeader = 16;
-  const Recorded recorded[] = {
+  const support::FatpipeCase recorded[] = {
       {"two, narrow", 8e8, {{0, 4, kM}, {1, 5, kM}}, {{4, 0.00125302}, {5, 0.00125302}}},
       {"four, narrow",
        8e8,
@@ -170,36 +147,21 @@ TEST(Fatpipe, ClustersWithABackboneTakeWhatSimGridSays) {
        8e8,
        {{0, 4, kM}, {1, 4, kM}, {2, 4, 2 * kM}, {3, 5, 4 * kM}},
        {{4, 0.004253048}, {5, 0.00500302}}},
-      {"eight, shared ports and a narrow backbone",
-       4e8,
-       {{0, 4, kM},
-        {0, 5, 2 * kM},
-        {1, 5, 3 * kM},
-        {2, 5, kM},
-        {3, 6, 4 * kM},
-        {6, 7, 5 * kM},
-        {7, 0, 6 * kM},
-        {7, 1, kM}},
-       {{0, 0.01500304},
-        {1, 0.00250304},
-        {4, 0.00250304},
-        {5, 0.008003048},
-        {6, 0.01000304},
-        {7, 0.01250304}}},
+      support::eight_over_a_narrow_fatpipe(),
   };
-  for (const Recorded& r : recorded) {
-    const topology::Platform p = load_routes(cluster(r.backbone));
+  for (const support::FatpipeCase& r : recorded) {
+    const topology::Platform p = load_routes(support::fatpipe_cluster(r.backbone));
     for (const char* model : {"max-min", "max-min-component"}) {
       SCOPED_TRACE(fmt::format("{}, {}", r.name, model));
       auto run = FlowRun::create(model, p.fabric);
       ASSERT_TRUE(run);
-      for (const Sent& f : r.flows)
+      for (const auto& f : r.sent)
         run->add(HostId(f.src), HostId(f.dst), Bytes(f.bytes + kHeader), kTimeZero, true);
       ASSERT_TRUE(run->run(false));
       for (const auto& [host, seconds] : r.finish) {
         double last = 0;
-        for (std::uint32_t f = 0; f < r.flows.size(); ++f)
-          if (r.flows[f].dst == host) last = std::max(last, to_seconds(run->finish(f)));
+        for (std::uint32_t f = 0; f < r.sent.size(); ++f)
+          if (r.sent[f].dst == host) last = std::max(last, to_seconds(run->finish(f)));
         EXPECT_NEAR(last, seconds, 2e-12) << "host " << host;
       }
     }
