@@ -8,7 +8,7 @@
 // Whether that matters is measured: a few short windows of panels are simulated both ways, without noise, and the
 // series is taken only if neither the time nor any phase would differ by more than kSeriesTolerance of the time, nor the exchanges
 // themselves by a third of that, and updates are at least half of it. The window that speaks for most panels goes first: where it says
-// no, the trial ends. Where a trial would cost as much as it saves, exchanges go message by message.
+// no, the trial ends. Where only chance does, it goes on with windows between them while that pays. Where a trial would cost as much as it saves, exchanges go message by message.
 #pragma once
 
 #include "predict/hpl_prediction.hpp"
