@@ -250,12 +250,19 @@ struct MessagesByTime {
   }
 };
 
-Result<SortedRows<TimelineMessage, MessagesByTime>> messages_by_time(const Timeline& timeline) {
-  SortedRows<TimelineMessage, MessagesByTime> sorted(timeline.beside, timeline.memory);
+struct SortedMessages {
+  SortedRows<TimelineMessage, MessagesByTime> rows;
+  SimTime last{};  // when the last one is there: after all ranks have ended where nobody waits for it
+};
+Result<SortedMessages> messages_by_time(const Timeline& timeline) {
+  SortedMessages sorted{SortedRows<TimelineMessage, MessagesByTime>(timeline.beside, timeline.memory), {}};
   auto m = timeline.messages.reader();
-  for (; m.more(); m.next()) sorted.add(m.row());
+  for (; m.more(); m.next()) {
+    sorted.rows.add(m.row());
+    sorted.last = std::max({sorted.last, m.row().seen.arrived, m.row().seen.received});
+  }
   WEFT_TRY(m.status());
-  WEFT_TRY(sorted.finish());
+  WEFT_TRY(sorted.rows.finish());
   return sorted;
 }
 
@@ -284,13 +291,13 @@ std::uint32_t node_count(const std::vector<std::uint32_t>& node_of_rank) {
   return nodes;
 }
 
-void write_head(TextPieces& out, const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
-                const std::vector<std::uint32_t>& on_node,
+void write_head(TextPieces& out, const Timeline& timeline, SimTime end,
+                const std::vector<std::uint32_t>& node_of_rank, const std::vector<std::uint32_t>& on_node,
                 const std::vector<traces::Communicator>& communicators) {
   const auto links = static_cast<std::uint32_t>(timeline.link_names.size());
   const auto nodes = static_cast<std::uint32_t>(on_node.size());
   // No date: the same replay gives the same bytes.
-  out.add("#Paraver (01/01/70 at 00:00):{}_ns:{}(", ns(timeline.end), nodes + (links > 0 ? 1 : 0));
+  out.add("#Paraver (01/01/70 at 00:00):{}_ns:{}(", ns(end), nodes + (links > 0 ? 1 : 0));
   for (std::uint32_t n = 0; n < nodes; ++n) out.add("{}{}", n == 0 ? "" : ",", on_node[n]);
   if (links > 0) out.add(",{}", links);
   out.add("):{}:{}(", links > 0 ? 2 : 1, timeline.ranks);
@@ -326,10 +333,10 @@ Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t
 
   const std::uint32_t threads = thread_count(timeline);
   TextPieces out(to);
-  write_head(out, timeline, node_of_rank, on_node, communicators);
+  write_head(out, timeline, std::max(timeline.end, messages.last), node_of_rank, on_node, communicators);
   // At one instant ranks come first, then messages, then links.
   auto record = records.reader();
-  auto message = messages.reader();
+  auto message = messages.rows.reader();
   auto load = loads.begin();
   constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   while (true) {

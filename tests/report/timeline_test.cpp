@@ -52,8 +52,8 @@ struct Seen {
   replay::ReplayResult result;
   topology::Platform platform;
 };
-Seen see(const TimelineOptions& options = {}, const std::string& on = "crossbar:n=2,bw=1GB/s,lat=1us") {
-  MemoryTrace t = program();
+Seen see(const TimelineOptions& options = {}, const std::string& on = "crossbar:n=2,bw=1GB/s,lat=1us",
+         MemoryTrace t = program()) {
   auto p = topology::load_platform(on).value();
   p.mpi.send_overhead = Duration(2 * kMicro);
   const std::vector<HostId> hosts{HostId(0), HostId(0), HostId(1), HostId(1)};
@@ -561,6 +561,19 @@ TEST(Timeline, ParaverSaysNothingOfRanksAndTimesThatWereNotAskedFor) {
   const std::string prv = paraver_texts(see(late).timeline, {0, 0, 1, 1}, program().communicators()).prv;
   const auto ns = [](SimTime t) { return std::to_string(t.time_since_epoch().count() / 1000); };
   EXPECT_NE(prv.find("\n1:2:1:2:1:" + ns(late.from) + ":" + ns(late.to) + ":0\n"), std::string::npos) << prv;
+}
+
+// Header and records agree also where a message comes after all ranks have ended.
+TEST(Timeline, ParaverEndsWithTheLastMessage) {
+  MemoryTrace t(4);
+  t.p2p(0, OpKind::isend, 2, 0, 1000, CommId(0), 0);
+  t.p2p(2, OpKind::irecv, 0, 0, 1000, CommId(0), 0);
+  const Seen seen = see({}, "crossbar:n=2,bw=1GB/s,lat=1us", t);
+  const auto message = messages_of(seen.timeline).at(0);
+  ASSERT_GT(message.arrived.time_since_epoch(), seen.result.makespan);
+  const std::string prv = paraver_texts(seen.timeline, {0, 0, 1, 1}, t.communicators()).prv;
+  const auto ns = [](SimTime at) { return std::to_string(at.time_since_epoch().count() / 1000); };
+  EXPECT_NE(prv.find("(01/01/70 at 00:00):" + ns(message.arrived) + "_ns:"), std::string::npos) << prv;
 }
 
 TEST(Timeline, SetsOfRanksAreReadOrRefused) {
