@@ -127,13 +127,13 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
     const double update_off = clock_off * fit.total.s[Part::kUpdate];
     const double solve =
         fit.solve_error * (options.noise ? kNoisySolve : 1) + kSolveClock * clock_off * out.solve_s;
-    out.error_estimate = (e[Part::kTime] + pfact_off + update_off + d) / out.time_s;
+    out.error_estimate = (std::hypot(e[Part::kTime], d) + pfact_off + update_off) / out.time_s;
     const auto& phases = out.exchanges.phases_at_most.s;
     const double solve_d = d > 0 ? std::max(*out.exchanges.differs_at_most, kSolveInSeries) * out.solve_s : 0;
-    out.phase_error = {e[Part::kPfact] + pfact_off + phases[Part::kPfact] * out.time_s,
-                       e[Part::kBcast] + phases[Part::kBcast] * out.time_s,
-                       e[Part::kSwap] + phases[Part::kSwap] * out.time_s,
-                       e[Part::kUpdate] + update_off + phases[Part::kUpdate] * out.time_s, solve + solve_d};
+    // What the sample misses and what the series leaves out have nothing to do with each other.
+    const auto both = [&](Part part) { return std::hypot(e[part], phases[part] * out.time_s); };
+    out.phase_error = {both(Part::kPfact) + pfact_off, both(Part::kBcast), both(Part::kSwap),
+                       both(Part::kUpdate) + update_off, solve + solve_d};
   }
   out.pfact_s = fit.total.s[Part::kPfact];
   out.bcast_s = fit.total.s[Part::kBcast];

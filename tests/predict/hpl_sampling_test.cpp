@@ -304,5 +304,24 @@ TEST(HplExchanges, TheDefaultIsAsMessageByMessageOrWithinWhatItSays) {
   EXPECT_GE(messages, 1);
 }
 
+// What a sample misses and what a series leaves out add up as squares.
+TEST(HplExchanges, ASampleInSeriesIsOffByLessThanBothTogether) {
+  const auto platform =
+      topology::load_platform("crossbar:n=8,ranks_per_host=2,bw=13.1Gbps,lat=1us,speed=10Gflops");
+  ASSERT_TRUE(platform);
+  const HplConfig c{.n = 24'000, .nb = 32, .p = 4, .q = 4, .depth = 1};
+  PredictOptions options;
+  options.sample = 10, options.width = 8, options.warm_up = 6;
+  const auto series = predict_hpl(c, *platform, options);
+  options.exchanges = Exchanges::kMessages;
+  const auto messages = predict_hpl(c, *platform, options);
+  ASSERT_TRUE(series && messages);
+  ASSERT_TRUE(series->exchanges.series) << series->exchanges.why;
+  const double left_out = *series->exchanges.differs_at_most, missed = *messages->error_estimate;
+  ASSERT_GT(left_out, 0.3 * missed);
+  EXPECT_GT(*series->error_estimate, std::max(left_out, 0.9 * missed));
+  EXPECT_LT(*series->error_estimate, 0.85 * (left_out + missed));
+}
+
 }  // namespace
 }  // namespace weft::predict
