@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -11,6 +12,10 @@
 
 namespace weft::hpl_gen {
 namespace {
+
+// More windows than in this round are in none.
+constexpr int kLastRound = 3;
+bool is_final(const Candidate& c) { return c.round == kLastRound; }
 
 // The search's memory: what was tried in the first round.
 class Field {
@@ -37,7 +42,7 @@ class Field {
       for (auto& c : found) {
         stopped_ = stopped_ || !c;
         if (!c) continue;
-        c->round = 1;
+        c->round = c->exact ? kLastRound : 1;
         tried_.push_back(*c);
       }
     }
@@ -87,9 +92,32 @@ Result<bool> improve(Field& field, std::size_t& best, const std::vector<T>& valu
   return moved;
 }
 
+bool is_faster(const Candidate& a, const Candidate& b) { return a.gflops > b.gflops; }
+
+// What the rate is at least; nothing is known of a figure without an estimate.
+double sure_gflops(const Candidate& c) { return c.gflops * std::max(0.0, 1 - c.error_estimate.value_or(1)); }
+
+// The fastest, if its figure is as precise as any; where the evaluations were used up or the search was stopped before that, the one that
+// is fast for sure. REQUIRES: not empty.
+std::size_t best_of(const std::vector<Candidate>& all) {
+  const auto first_most = [&](auto less) {
+    return static_cast<std::size_t>(std::max_element(all.begin(), all.end(), less) - all.begin());
+  };
+  const std::size_t fastest =
+      first_most([](const Candidate& a, const Candidate& b) { return is_faster(b, a); });
+  if (is_final(all[fastest])) return fastest;
+  return first_most([](const Candidate& a, const Candidate& b) {
+    return std::tuple(sure_gflops(a), a.round, a.gflops) < std::tuple(sure_gflops(b), b.round, b.gflops);
+  });
+}
+
+// The best first, then by round and rate.
 void sort_ranking(std::vector<Candidate>& all) {
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
-    return a.round != b.round ? a.round > b.round : a.gflops > b.gflops;
+  if (all.empty()) return;
+  const auto best = all.begin() + static_cast<std::ptrdiff_t>(best_of(all));
+  std::rotate(all.begin(), best, best + 1);
+  std::stable_sort(all.begin() + 1, all.end(), [](const Candidate& a, const Candidate& b) {
+    return a.round != b.round ? a.round > b.round : is_faster(a, b);
   });
 }
 
@@ -225,36 +253,28 @@ class Finals {
     all_.insert(all_.end(), tried.begin() + static_cast<std::ptrdiff_t>(entered_), tried.end());
     entered_ = tried.size();
   }
-  // With at most so many evaluations in all. Those that one round left behind play in it again, with those that are new.
+  // With at most so many evaluations in all. Those that one round left behind play in it again, with those that are new. More
+  // windows may show that the first ones are slower than others that were left behind, so these follow until the fastest
+  // of all has been in the last round.
   Result<void> play(int most) {
-    for (int round = 2; round <= 3 && !stopped_; ++round) {
-      sort_ranking(all_);
+    for (int round = 2; round <= kLastRound; ++round) {
+      std::stable_sort(all_.begin(), all_.end(), is_faster);
       const int field_size = round == 2 ? keep_ : 2;
       int again = 0;
       std::vector<std::size_t> chosen;
-      std::vector<HplConfig> configs;
       for (std::size_t i = 0; i < all_.size(); ++i) {
-        if (all_[i].round != round - 1) continue;
+        if (all_[i].round != round - 1 && !all_[i].exact) continue;
         const bool is_base = all_[i].config == base_;
         if (again >= field_size && !is_base) continue;
         if (!is_base) ++again;
-        if (all_[i].exact) all_[i].round = round;
-        if (all_[i].exact || evaluations_ + static_cast<int>(configs.size()) >= most) continue;
-        chosen.push_back(i);
-        configs.push_back(all_[i].config);
+        if (!all_[i].exact) chosen.push_back(i);
       }
-      if (configs.empty()) continue;
-      WEFT_ASSIGN(const auto finer, evaluate_(configs, windows_ << (round - 1)));
-      for (std::size_t k = 0; k < chosen.size(); ++k) {
-        if (!finer[k]) stopped_ = true;
-        if (!finer[k]) continue;
-        Candidate& c = all_[chosen[k]];
-        ++evaluations_;
-        c.gflops = finer[k]->gflops;
-        c.error_estimate = finer[k]->error_estimate;
-        c.exact = finer[k]->exact;
-        c.round = round;
-      }
+      WEFT_TRY(refine(chosen, round, most));
+    }
+    while (!stopped_ && evaluations_ < most && !all_.empty()) {
+      const std::size_t best = best_by_rate();
+      if (is_final(all_[best])) break;
+      WEFT_TRY(refine({best}, all_[best].round + 1, most));
     }
     return {};
   }
@@ -263,6 +283,29 @@ class Finals {
   [[nodiscard]] bool stopped() const { return stopped_; }
 
  private:
+  [[nodiscard]] std::size_t best_by_rate() const {
+    return static_cast<std::size_t>(std::ranges::max_element(all_, {}, &Candidate::gflops) - all_.begin());
+  }
+  // Has these once more with the windows of `round`, as far as the evaluations go.
+  Result<void> refine(const std::vector<std::size_t>& chosen, int round, int most) {
+    std::vector<HplConfig> configs;
+    for (const std::size_t i : chosen)
+      if (evaluations_ + static_cast<int>(configs.size()) < most) configs.push_back(all_[i].config);
+    if (configs.empty() || stopped_) return {};
+    WEFT_ASSIGN(const auto finer, evaluate_(configs, windows_ << (round - 1)));
+    for (std::size_t k = 0; k < configs.size(); ++k) {
+      if (!finer[k]) stopped_ = true;
+      if (!finer[k]) continue;
+      Candidate& c = all_[chosen[k]];
+      ++evaluations_;
+      c.gflops = finer[k]->gflops;
+      c.error_estimate = finer[k]->error_estimate;
+      c.exact = finer[k]->exact;
+      c.round = c.exact ? kLastRound : round;
+    }
+    return {};
+  }
+
   const HplConfig& base_;
   const Evaluate& evaluate_;
   int windows_;
@@ -292,7 +335,8 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
   SearchResult out;
   const int keep = std::max(2, evaluations / 8);
   Field field(evaluate, windows);
-  field.allow(std::max(1, evaluations - keep - 1 - 3), evaluations);
+  // Two are put aside for the first one that isn't exact.
+  field.allow(std::max(1, evaluations - keep - 1 - 3), std::max(1, evaluations - 2));
   WEFT_ASSIGN(const bool begun, descend(field, space, base));
   out.candidates = count_of(space, base);
   Finals finals(base, evaluate, windows, keep);
@@ -301,8 +345,11 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
     if (!field.stopped()) {
       if (out.candidates <= field.most())
         WEFT_TRY(field.seen(all_of(space, base)));
-      else
+      else {
+        // A descent that ended for want of evaluations goes on.
+        WEFT_TRY(descend(field, space, std::ranges::max(field.tried(), {}, &Candidate::gflops).config));
         WEFT_TRY(restart(field, space, base));
+      }
     }
     finals.enter(field.tried());
     if (field.stopped()) break;

@@ -8,9 +8,11 @@
 //     evaluations goes to descents from other candidates, drawn with a fixed seed.
 //  2. The best eighth of all that was seen (four at least), and the base, with twice the windows.
 //  3. The best two of these, and the base, with twice the windows again. The winner's gain is over the base there.
-// What steps 2 and 3 did not need goes to candidates that step 1 did not come to, a third at a time, and to their steps 2 and 3.
-// Candidates that were simulated in full keep their figure: they are not evaluated again, and as long as all are so nothing
-// is put aside for steps 2 and 3. The budget counts predictions, so the result depends on no clock. Ties go to what was
+//  4. Where more windows made these slower than others that were left behind, the fastest of all is next, until it is one of step 3.
+// What steps 2 to 4 did not need goes to candidates that step 1 did not come to, a third at a time, and to their steps 2 to 4.
+// Candidates that were simulated in full keep their figure: they are not evaluated again, count as of step 3, and as long as all are so
+// two predictions are put aside for steps 2 and 3. Where the predictions end before step 4 does, the best is the one with the highest
+// rate less its estimated error. The budget counts predictions, so the result depends on no clock. Ties go to what was
 // seen first.
 #pragma once
 
@@ -53,12 +55,12 @@ struct Candidate {
   std::optional<double>
       error_estimate;  // relative, with kConfidence (hpl_sampling.hpp); none from too few windows
   int round = 0;       // 1 to 3: which precision the figure has
-  bool exact = false;  // all was simulated: more windows change nothing
+  bool exact = false;  // all was simulated: more windows change nothing, the round is 3
 };
 
 struct SearchResult {
-  Candidate base, best;            // of the last round
-  std::vector<Candidate> ranking;  // all, by round (last first), then Gflop/s
+  Candidate base, best;
+  std::vector<Candidate> ranking;  // all: the best, then by round (last first) and Gflop/s
   int evaluations = 0;
   std::uint64_t candidates = 0;      // all that there are; more than `ranking`: the best is a local one
   bool complete = true;              // false: stopped by `evaluate`; what was found until then

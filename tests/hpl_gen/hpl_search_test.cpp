@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -75,11 +76,13 @@ TEST(HplSearch, TriesEveryValueOrSaysWhichItDidNot) {
     ASSERT_TRUE(few);
     EXPECT_EQ(few->untried.empty(), exact);
     if (!exact) {
-      EXPECT_EQ(few->untried.front(), "factorisation PFACT left NBMIN 8 RFACT crout NDIV 2");
+      EXPECT_EQ(few->untried.front(), "factorisation PFACT right NBMIN 1 RFACT crout NDIV 2");
     }
-    EXPECT_EQ(search_hpl(base, space, 4, 3, one_by_one(evaluate))->untried.front(),
-              exact ? "factorisation PFACT right NBMIN 8 RFACT crout NDIV 2"
-                    : "factorisation PFACT left NBMIN 8 RFACT crout NDIV 2");
+    const auto fewest = search_hpl(base, space, 4, 3, one_by_one(evaluate));
+    ASSERT_TRUE(fewest);
+    EXPECT_EQ(fewest->evaluations, 4);
+    EXPECT_EQ(fewest->untried.front(), exact ? "factorisation PFACT right NBMIN 8 RFACT crout NDIV 2"
+                                             : "factorisation PFACT left NBMIN 8 RFACT crout NDIV 2");
   }
 }
 
@@ -124,6 +127,70 @@ TEST(HplSearch, TriesAllWhereTheyAreFewAndElseSaysOfHowManyItTriedSome) {
   ASSERT_TRUE(r);
   EXPECT_EQ(r->candidates, 32u);
   EXPECT_EQ(r->ranking.size(), 32u);
+}
+
+SearchSpace of_nb(std::vector<std::int64_t> nb) {
+  SearchSpace space;
+  space.n = {1000};
+  space.nb = std::move(nb);
+  space.grids = {{4, 4}};
+  return space;
+}
+
+// Two that seem fastest in a few windows and turn out to be slowest: those behind them are asked again.
+TEST(HplSearch, TheBestOfAllIsToldWhenMoreWindowsMakeFinalistsSlower) {
+  for (const bool with_steady : {true, false}) {
+    const EvaluateOne evaluate = [](const HplConfig& c, int windows) -> Result<std::optional<Candidate>> {
+      const bool flatters = c.nb <= 64;
+      if (c.nb == 128) return std::optional(Candidate{c, 57, 0.0, 0, true});
+      if (c.nb == 256) return std::optional(Candidate{c, 62.9, 0.01, 0});
+      return std::optional(Candidate{c, flatters && windows < 12 ? 65.0 : 56.0, 0.02, 0});
+    };
+    const auto space = of_nb(with_steady ? std::vector<std::int64_t>{32, 64, 128, 256}
+                                         : std::vector<std::int64_t>{32, 64, 128});
+    const auto r = search_hpl({.n = 1000, .nb = 32, .p = 4, .q = 4}, space, 64, 3, one_by_one(evaluate));
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->best.config.nb, with_steady ? 256 : 128);
+    EXPECT_EQ(r->best.round, 3);
+    EXPECT_EQ(r->ranking.front().config, r->best.config);
+    EXPECT_EQ(r->base.gflops, 56);
+  }
+}
+
+// Exact figures are as good as those of the last round, wherever the field of a round ends.
+TEST(HplSearch, NoExactCandidateIsFasterThanTheBest) {
+  std::vector<std::int64_t> nb(30);
+  std::iota(nb.begin(), nb.end(), 1);
+  const EvaluateOne evaluate = [](const HplConfig& c, int) -> Result<std::optional<Candidate>> {
+    return std::optional(
+        Candidate{c, c.nb % 2 == 0 ? 60 + static_cast<double>(c.nb) : 59, 0.0, 0, c.nb % 2 == 0});
+  };
+  for (int budget = 4; budget < 70; ++budget) {
+    const auto r =
+        search_hpl({.n = 1000, .nb = 1, .p = 4, .q = 4}, of_nb(nb), budget, 3, one_by_one(evaluate));
+    ASSERT_TRUE(r);
+    for (const Candidate& c : r->ranking)
+      EXPECT_LE(c.gflops, r->best.gflops) << budget << " NB " << c.config.nb;
+    EXPECT_LE(r->evaluations, budget);
+  }
+}
+
+// The predictions end with the first candidate that is sampled: its rate less its error is still more than the exact one's.
+TEST(HplSearch, WhatIsFastForSureIsToldWhereThePredictionsEnd) {
+  SearchSpace space = of_nb({64});
+  space.n = {1000, 9000};
+  const EvaluateOne evaluate = [](const HplConfig& c, int windows) -> Result<std::optional<Candidate>> {
+    const bool exact = c.n == 1000;
+    const std::optional<double> error = exact         ? std::optional(0.0)
+                                        : windows > 3 ? std::optional(0.0122)
+                                                      : std::nullopt;
+    return std::optional(Candidate{c, exact ? 115.0 : 151.0, error, 0, exact});
+  };
+  for (int budget = 4; budget < 10; ++budget) {
+    const auto r = search_hpl({.n = 1000, .nb = 64, .p = 4, .q = 4}, space, budget, 3, one_by_one(evaluate));
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->best.config.n, 9000) << budget;
+  }
 }
 
 TEST(HplSearch, StoppedAnywhereItKeepsWhatItHas) {
