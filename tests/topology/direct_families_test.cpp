@@ -70,6 +70,14 @@ TEST(HyperX, RoutesAreShortestInDimensionOrderAndWithoutCycles) {
   }
 }
 
+TEST(HyperX, AllPairsUseParallelCablesAlike) {
+  for (const std::string spec : {"hyperx:dims=4x4,cables=2x2", "hyperx:dims=4x4,cables=4x4",
+                                 "hyperx:dims=4x4,cables=2x2,hosts_per_switch=2"})
+    expect_even_bundles(load(spec).fabric, 1);
+  expect_even_bundles(load("hyperx:dims=16x6,cables=1x3,hosts_per_switch=4").fabric, 1.1);
+  expect_even_bundles(load("hyperx:dims=7x5x6,cables=2x3x2").fabric, 1.5);
+}
+
 TEST(HyperX, AnAriesGroupIsOne) {
   const Platform a = load("aries:groups=1"), h = load("hyperx:dims=16x6,cables=1x3,hosts_per_switch=4");
   EXPECT_EQ(a.fabric.routing().hop_histogram()->pairs, h.fabric.routing().hop_histogram()->pairs);

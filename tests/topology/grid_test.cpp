@@ -52,9 +52,14 @@ TEST(Mesh, GoldenRouteAndParallelCables) {
   const Platform p = load("mesh:dims=3x3,cables=2x1");
   EXPECT_EQ(via(p.fabric, 0, 8), (std::vector<std::string>{"(0,0)", "(1,0)", "(2,0)", "(2,1)", "(2,2)"}));
   EXPECT_EQ(p.fabric.cable_count(), 9u + 12u + 6u);
-  // Destination 7 takes the second of two cables, 8 the first.
-  EXPECT_EQ(p.fabric.link_name(route_of(p.fabric, 0, 8)[1]), "(0,0)->(1,0)#0");
-  EXPECT_EQ(p.fabric.link_name(route_of(p.fabric, 0, 7)[1]), "(0,0)->(1,0)#1");
+  // Two neighbours in the second dimension take both cables of the first, on every hop of it.
+  const auto cables = [&](std::uint32_t dst) {
+    const auto route = route_of(p.fabric, 0, dst);
+    return p.fabric.link_name(route[1]) + " " + p.fabric.link_name(route[2]);
+  };
+  EXPECT_EQ(cables(2), "(0,0)->(1,0)#0 (1,0)->(2,0)#0");
+  EXPECT_EQ(cables(5), "(0,0)->(1,0)#1 (1,0)->(2,0)#1");
+  EXPECT_EQ(cables(8), "(0,0)->(1,0)#1 (1,0)->(2,0)#1");
 }
 
 TEST(Mesh, DimensionOrderHasNoCycleOfChannels) {
@@ -147,6 +152,66 @@ TEST(TofuD, FugakuHasItsCountsAndTenPortsPerNode) {
   EXPECT_THAT(r.findings, ::testing::IsEmpty());
   EXPECT_NEAR(latency_s(p.fabric, 0, 1), 0.49e-6, 1e-15);
   expect_routes_are_shortest(load("tofud:dims=2x3x2,wrap=off").fabric);
+}
+
+TEST(Grid, AllPairsUseParallelCablesAlike) {
+  for (const std::string spec :
+       {"bgq:dims=4x4x4x4x2", "torus:dims=8x8x8,cables=2x3x2", "torus:dims=6x6x6,cables=2x2x2,host_links=off",
+        "torus:dims=5x5,cables=2x2,hosts_per_switch=3", "mesh:dims=6x6x6,cables=2x2x2",
+        "hypercube:n=8,cables=2", "gemini:dims=6x6x6,hosts_per_switch=1"}) {
+    SCOPED_TRACE(spec);
+    expect_even_bundles(load(spec).fabric, 1.1);
+  }
+}
+
+// As of a communicator whose ranks are some apart.
+TEST(Grid, EveryOtherHostUsesBothCables) {
+  const Platform p = load("bgq:dims=4x4x4x4x2");
+  const Fabric& f = p.fabric;
+  for (const std::uint32_t apart : {2u, 4u, 16u}) {
+    std::set<char> used;
+    for (std::uint32_t s = 0; s < 256; s += apart) {
+      const auto route = route_of(f, s, 256);
+      used.insert(f.link_name(route[route.size() - 2]).back());
+    }
+    EXPECT_EQ(used, (std::set<char>{'0', '1'})) << apart;
+  }
+}
+
+TEST(Grid, TheCableOfAPairIsAnotherInEachDimensionAndNotDrawn) {
+  const std::string spec = "torus:dims=6x6x6,cables=2x2x2";
+  const Platform p = load(spec), q = load(spec, {"seed=7"});
+  const Fabric& f = p.fabric;
+  std::map<std::string, double> taken;  // cables of pairs one hop apart in each dimension, like "011"
+  double all = 0;
+  for (std::uint32_t s = 0; s < f.host_count(); ++s)
+    for (std::uint32_t d = 0; d < f.host_count(); ++d) {
+      const auto route = route_of(f, s, d);
+      EXPECT_EQ(route, route_of(q.fabric, s, d));
+      const bool crosses_all = s % 6 != d % 6 && s / 6 % 6 != d / 6 % 6 && s / 36 != d / 36;
+      if (!crosses_all || route.size() != 5) continue;
+      std::string cables;
+      for (std::size_t i = 1; i < 4; ++i) cables += f.link_name(route[i]).back();
+      ++taken[cables];
+      ++all;
+    }
+  EXPECT_EQ(taken.size(), 8u);
+  for (const auto& [cables, times] : taken) EXPECT_NEAR(times / all, 1.0 / 8, 0.02) << cables;
+}
+
+// Two nodes a router and two cables: half of what a bundle carries to each router is for its first node.
+TEST(Gemini, CablesAreDealtByTheDestination) {
+  const Platform p = load("gemini:dims=4x3x5");
+  const Fabric& f = p.fabric;
+  for (std::uint32_t s = 0; s < f.host_count(); ++s)
+    for (std::uint32_t d = 0; d < f.host_count(); ++d)
+      for (const LinkId l : route_of(f, s, d)) {
+        const std::string name = f.link_name(l), place = name.substr(name.find_last_of('>'));
+        const std::size_t cable = place.find('#');
+        if (cable == std::string::npos) continue;
+        ASSERT_EQ(place.substr(cable + 1), std::to_string(d % 2)) << s << " to " << d;
+      }
+  expect_even_bundles(f, 1);
 }
 
 TEST(Torus, HashedAndAdaptiveChooseAmongParallelCables) {

@@ -3,6 +3,7 @@
 
 #include <boost/graph/breadth_first_search.hpp>
 #include <map>
+#include <numeric>
 #include <set>
 #include <span>
 
@@ -49,6 +50,28 @@ inline std::map<std::string, std::uint64_t> cables_by_class(const Fabric& f) {
   std::map<std::string, std::uint64_t> out;
   for (const ClassSummary& c : summarize_classes(f)) out[c.name] = c.links / 2;
   return out;
+}
+
+// Of all pairs each of several parallel links carries some, and at most `most` times the mean of its bundle.
+inline void expect_even_bundles(const Fabric& f, double most) {
+  std::vector<double> load(f.link_count(), 0);
+  for (std::uint32_t s = 0; s < f.host_count(); ++s)
+    for (std::uint32_t d = 0; d < f.host_count(); ++d)
+      for (const LinkId l : route_of(f, s, d)) ++load[l.index()];
+  std::map<std::pair<VertexId, VertexId>, std::vector<double>> bundles;
+  for (std::size_t l = 0; l < load.size(); ++l)
+    bundles[{f.links().from[l], f.links().to[l]}].push_back(load[l]);
+  std::size_t several = 0;
+  for (const auto& [ends, loads] : bundles) {
+    if (loads.size() == 1) continue;
+    ++several;
+    const double sum = std::accumulate(loads.begin(), loads.end(), 0.0);
+    const auto [least, fullest] = std::ranges::minmax(loads);
+    EXPECT_GT(least, 0) << f.vertex_name(ends.first) << "->" << f.vertex_name(ends.second);
+    EXPECT_LE(fullest, most * sum / static_cast<double>(loads.size()))
+        << f.vertex_name(ends.first) << "->" << f.vertex_name(ends.second);
+  }
+  EXPECT_GT(several, 0u);
 }
 
 // The latencies of a route, added up.

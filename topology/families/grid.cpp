@@ -54,6 +54,9 @@ struct Grid : GridPlan {
   [[nodiscard]] std::uint64_t first_link(std::uint64_t router) const {
     return first.empty() ? (host_links ? hosts() : 0) + router * degree : first[router];
   }
+  [[nodiscard]] GridDimension dimension(std::size_t d) const {
+    return {stride[d], k[d], routers / (stride[d] * k[d]), hosts_per_router};
+  }
   [[nodiscard]] std::uint64_t neighbour(std::uint64_t router, std::size_t d, bool plus) const {
     const std::uint64_t c = coordinate(router, d);
     const std::uint64_t to = plus ? (c + 1 == k[d] ? 0 : c + 1) : (c == 0 ? k[d] - 1 : c - 1);
@@ -69,7 +72,7 @@ class DimensionOrder final : public Routing {
   }
 
   bool route(HostId from, HostId to, std::vector<LinkId>& out) const override {
-    return walk(from, to, way_ == GridWay::kHashed ? pair_key(seed_, from, to) : to.index(), {}, out);
+    return walk(from, to, pair_key(seed_, from, to), {}, out);
   }
   RouteScope scope() const override {
     if (!parallel_ || way_ == GridWay::kDimensionOrder) return RouteScope::kPair;
@@ -78,7 +81,7 @@ class DimensionOrder final : public Routing {
   bool route_message(HostId from, HostId to, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
     // A message's number alone would not do: of a pattern it goes by the source, as the destination does.
-    return walk(from, to, way_ == GridWay::kHashed ? message_key(seed_, from, to, message) : to.index(),
+    return walk(from, to, message_key(seed_, from, to, message),
                 scope() == RouteScope::kLoad ? load : LinkLoad(), out);
   }
   std::string_view name() const override { return text_of(kGridRoutings, way_); }
@@ -109,8 +112,8 @@ class DimensionOrder final : public Routing {
   }
 
  private:
-  bool walk(HostId from, HostId to, std::uint64_t pick, const LinkLoad& load,
-            std::vector<LinkId>& out) const {
+  // `key`: of the pair or the message.
+  bool walk(HostId from, HostId to, std::uint64_t key, const LinkLoad& load, std::vector<LinkId>& out) const {
     if (from == to) return true;
     std::uint64_t at = from.index() / g_.hosts_per_router;
     const std::uint64_t goal = to.index() / g_.hosts_per_router;
@@ -130,18 +133,25 @@ class DimensionOrder final : public Routing {
         const bool half_to_zero = tie_ == Tie::kSimgrid && 2 * diff == k && there == 0;
         plus = 2 * diff == k ? (k == 2 || (plus_at_tie && !half_to_zero)) : diff < k - diff;
       }
+      const std::uint64_t usual = usual_cable(from, to, d, key);
       for (std::uint64_t hop = plus ? diff : k - diff; hop > 0; --hop) {
         const std::uint64_t base = g_.first_link(at) + g_.first_port(at, d, plus || k == 2);
-        push(out, base + cable(base, g_.cables[d], pick, load));
+        push(out, base + cable(base, g_.cables[d], usual, load));
         at = g_.neighbour(at, d, plus);
       }
     }
     if (g_.host_links) push(out, g_.first_link(goal) + to.index() % g_.hosts_per_router);
     return true;
   }
-  // Which of `n` parallel links from `base` on.
-  static std::uint64_t cable(std::uint64_t base, std::uint64_t n, std::uint64_t pick, const LinkLoad& load) {
-    std::uint64_t best = pick % n;
+  // The cable of dimension d, on every hop, where load does not decide.
+  [[nodiscard]] std::uint64_t usual_cable(HostId from, HostId to, std::size_t d, std::uint64_t key) const {
+    const std::uint64_t n = g_.cables[d];
+    if (way_ == GridWay::kDimensionOrder) return fixed_cable(from, to, g_.dimension(d), n);
+    return (way_ == GridWay::kHashed ? key : to.index()) % n;
+  }
+  // Which of `n` parallel links from `base` on; of equals `usual`.
+  static std::uint64_t cable(std::uint64_t base, std::uint64_t n, std::uint64_t usual, const LinkLoad& load) {
+    std::uint64_t best = usual;
     if (load.empty()) return best;
     for (std::uint64_t i = 0; i < n; ++i)
       if (load[base + i] < load[base + best]) best = i;

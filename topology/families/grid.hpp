@@ -8,9 +8,10 @@
 // Routing is dimension-ordered, lowest dimension first. On a ring diff = (dst - src) mod k goes + if diff <=
 // floor(k/2), else -. In an even ring the farthest point ties; `tie` decides: plus (default), minus, parity (source's
 // coordinate sum even: plus), which loads both directions alike, simgrid (as SimGrid's TorusZone). Of m parallel cables
-//   dimension-order  takes cable dst mod m, the same on every hop
+//   dimension-order  takes one for each pair, another one in each dimension, the same on every hop of it (fixed_cable
+//                    in choice.hpp); dst mod m where a router's hosts are a multiple of m, like Gemini's
 //   hashed           takes one by a hash of the pair and the message's number
-//   adaptive         takes, hop by hop, the cable with the fewest messages; of equals as dimension-order
+//   adaptive         takes, hop by hop, the cable with the fewest messages; of equals dst mod m
 // O(path length) per route, no tables but 4 bytes a router where a dimension is a line.
 #pragma once
 
@@ -38,7 +39,7 @@ struct GridPlan {
   std::string_view bw_fallback = kDefaultBandwidth, lat_fallback = kDefaultLatency;
 };
 
-// Which of parallel cables: by the destination's number, by a hash of the message, the least used.
+// Which of parallel cables: one for each pair, by a hash of the message, the least used.
 enum class GridWay : std::uint8_t { kDimensionOrder, kHashed, kAdaptive };
 inline constexpr std::array<Word<GridWay>, 3> kGridRoutings = {{{"dimension-order", GridWay::kDimensionOrder},
                                                                 {"hashed", GridWay::kHashed},

@@ -4,7 +4,8 @@
 //
 // Router number: coordinate 1 counts fastest. Router ports: hosts, then per dimension the other coordinates in order,
 // K_i cables each. Routings:
-//   dimension-order  lowest dimension first; of parallel cables destination mod K
+//   dimension-order  lowest dimension first; of K parallel cables one for each pair, another one in each dimension
+//                    (fixed_cable in choice.hpp), destination mod K where T is a multiple of K
 //   valiant          drawn for every message: dimension order to a random router and on; loops are cut out
 //   adaptive         minimal, at every router the least used link of any dimension that is still wrong (DAL without its
 //                    one detour per dimension); of equals one by a hash of the message
@@ -46,6 +47,9 @@ struct Shape {
   [[nodiscard]] std::uint64_t port_to(std::uint64_t r, std::size_t d, std::uint64_t c) const {
     return port[d] + (c < at(r, d) ? c : c - 1) * k[d];
   }
+  [[nodiscard]] GridDimension dimension(std::size_t d) const {
+    return {stride[d], s[d], routers / (stride[d] * s[d]), t};
+  }
   [[nodiscard]] std::uint64_t link(std::uint64_t r, std::uint64_t p) const {
     return hosts() + r * degree + p;
   }
@@ -72,12 +76,19 @@ class HyperxRouting final : public Routing {
     const std::size_t start = out.size();
     if (scope() == RouteScope::kMessage && from != to) {
       const std::uint64_t middle = mix_hash(key, 0) % s_.routers;
-      ordered(from, middle, mix_hash(key, 1), start, seen, out);
-      ordered(middle, to, mix_hash(key, 2), start, seen, out);
+      const auto drawn = [&](std::uint64_t half) {
+        return [this, pick = mix_hash(key, half)](std::size_t d) { return pick % s_.k[d]; };
+      };
+      ordered(from, middle, drawn(1), start, seen, out);
+      ordered(middle, to, drawn(2), start, seen, out);
     } else if (scope() == RouteScope::kLoad && !load.empty()) {
       adaptive(from, to, key, load, out);
     } else {
-      ordered(from, to, dst.index(), start, seen, out);
+      const auto fixed = [&](std::size_t d) {
+        return way_ == Way::kDimensionOrder ? fixed_cable(src, dst, s_.dimension(d), s_.k[d])
+                                            : dst.index() % s_.k[d];
+      };
+      ordered(from, to, fixed, start, seen, out);
     }
     push(out, s_.link(to, dst.index() % s_.t));
     return true;
@@ -99,13 +110,15 @@ class HyperxRouting final : public Routing {
   static void push(std::vector<LinkId>& out, std::uint64_t l) {
     out.push_back(LinkId(static_cast<std::uint32_t>(l)));
   }
-  // `seen`: routers of the walk whose links begin at `start`; coming back to one drops what lies between.
-  void ordered(std::uint64_t at, std::uint64_t to, std::uint64_t pick, std::size_t start,
+  // `cable(d)`: which of those in dimension d. `seen`: routers of the walk whose links begin at `start`; coming back to
+  // one drops what lies between.
+  template <class Cable>
+  void ordered(std::uint64_t at, std::uint64_t to, Cable cable, std::size_t start,
                std::vector<std::uint64_t>& seen, std::vector<LinkId>& out) const {
     for (std::size_t d = 0; d < s_.s.size(); ++d) {
       const std::uint64_t c = s_.at(to, d);
       if (c == s_.at(at, d)) continue;
-      push(out, s_.link(at, s_.port_to(at, d, c) + pick % s_.k[d]));
+      push(out, s_.link(at, s_.port_to(at, d, c) + cable(d)));
       at = s_.moved(at, d, c);
       const auto again = std::find(seen.begin(), seen.end(), at);
       if (again == seen.end()) {

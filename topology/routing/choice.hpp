@@ -29,6 +29,36 @@ namespace weft::topology {
   return mix_hash(pair_key(seed, src, dst), message);
 }
 
+// Deals numbers over `n` places: n neighbours take one each, the first of them by a hash, so that every second or fourth
+// of the numbers comes to all places, too.
+[[nodiscard]] constexpr std::uint64_t dealt(std::uint64_t key, std::uint64_t number, std::uint64_t n) {
+  return (mix_hash(key, number / n) % n + number) % n;
+}
+
+// A dimension of a grid whose routes correct the first dimension first: routers in the dimensions before it, in it and
+// behind it, the first counting fastest; hosts of a router.
+struct GridDimension {
+  std::uint64_t before, length, behind, hosts;
+};
+
+// The one of `n` parallel cables in a dimension that a pair always takes, whatever the seed. The pairs that cross a bundle
+// from one coordinate to another differ in the source's coordinates before it, which have been corrected, and in the
+// destination's behind it: the longer of the two is dealt over the cables, anew for all else that the pair is. Where a
+// router's hosts are a multiple of n (Gemini: two nodes, two cables) the destination's number does as well, and is PPT's
+// rule. Elsewhere that would leave cables idle: all that a bundle of the last dimension carries is for one router.
+[[nodiscard]] constexpr std::uint64_t fixed_cable(HostId src, HostId dst, const GridDimension& d,
+                                                  std::uint64_t n) {
+  if (n == 1) return 0;
+  const std::uint64_t from = src.index(), to = dst.index();
+  if (d.hosts % n == 0) return to % n;
+  if (d.before >= d.behind) {
+    const std::uint64_t sources = d.before * d.hosts;
+    return dealt(mix_hash(mix_hash(d.before, from / sources), to), from % sources, n);
+  }
+  const std::uint64_t router = to / d.hosts, line = d.before * d.length;
+  return dealt(mix_hash(mix_hash(d.before, from), router % line), router / line * d.hosts + to % d.hosts, n);
+}
+
 // Random draws anew for every message, adaptive looks at the load; any other way is one of its pair.
 template <class Way>
 [[nodiscard]] constexpr RouteScope scope_of(Way way) {
