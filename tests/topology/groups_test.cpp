@@ -101,6 +101,25 @@ TEST(Aries, LatencyPointsAreThePublishedOnes) {
   EXPECT_NEAR(64.0 * 800e6 / 5, 10.24e9, 1);  // what the published 10.2 GB/s comes from
 }
 
+TEST(Aries, AllPairsOfMinimalUseBlueCablesAlike) {
+  const Platform p = load("aries:groups=2,blue=240"), q = load("aries:groups=2,blue=240,seed=7");
+  const Fabric& f = p.fabric;
+  const auto blue = [&](LinkId l) { return f.links().class_names[class_of(f, l)] == "blue"; };
+  std::map<LinkId, double> load;
+  for (std::uint32_t s = 0; s < 384; ++s)
+    for (std::uint32_t d = 384; d < 768; ++d) {
+      const auto route = route_of(f, s, d);
+      const auto global = std::ranges::find_if(route, blue);
+      ASSERT_NE(global, route.end());
+      ++load[*global];
+      if (d % 50 != 0) continue;
+      // A seed draws ways within groups only.
+      EXPECT_EQ(std::ranges::count(route_of(q.fabric, s, d), *global), 1);
+    }
+  EXPECT_EQ(load.size(), 240u);
+  for (const auto& [cable, pairs] : load) EXPECT_LE(pairs, 1.3 * 384 * 384 / 240) << f.link_name(cable);
+}
+
 TEST(Aries, HopBoundsOfMinimalAndValiant) {
   for (const std::string routing : {"minimal", "valiant"}) {
     const Platform p = load("aries:groups=40,blue=1,routing=" + routing);

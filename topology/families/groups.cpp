@@ -81,9 +81,13 @@ RouteScope GroupRouting::scope() const {
   return way_ == GroupWay::kValiant ? RouteScope::kMessage : RouteScope::kLoad;
 }
 
+std::uint64_t GroupRouting::Pick::of(std::uint64_t n) const {
+  return key ? dealt(*key, number, n) : number % n;
+}
+
 // The cable with the fewest local hops; of equals the one that `pick` selects.
 const GroupRouting::Gate& GroupRouting::choose(std::uint64_t u, std::uint64_t v, std::uint64_t i,
-                                               std::uint64_t j, std::uint64_t pick) const {
+                                               std::uint64_t j, Pick pick) const {
   const Gate* begin = &gates_[(u * s_.g + v) * s_.per_pair];
   if (s_.per_pair == 1) return *begin;
   const auto hops = [&](const Gate& x) {
@@ -99,12 +103,12 @@ const GroupRouting::Gate& GroupRouting::choose(std::uint64_t u, std::uint64_t v,
     }
     if (x == best) ++equal;
   }
-  std::uint64_t skip = pick % equal, c = 0;
+  std::uint64_t skip = pick.of(equal), c = 0;
   while (hops(begin[c]) != best || skip-- > 0) ++c;
   return begin[c];
 }
 
-void GroupRouting::minimal(std::uint64_t src, std::uint64_t dst, std::uint64_t pick, std::uint64_t key,
+void GroupRouting::minimal(std::uint64_t src, std::uint64_t dst, Pick pick, std::uint64_t key,
                            RouterWalk& out) const {
   const std::uint64_t u = src / s_.a, v = dst / s_.a, i = src % s_.a, j = dst % s_.a;
   if (u == v) return local_->walk(u * s_.a, i, j, key, out);
@@ -118,12 +122,12 @@ void GroupRouting::valiant(std::uint64_t src, std::uint64_t dst, std::uint64_t k
   const std::uint64_t u = src / s_.a, v = dst / s_.a, i = src % s_.a, j = dst % s_.a;
   const std::uint64_t draw = mix_hash(key, 3);
   if (u == v) {
-    if (i == j || s_.a < 3) return minimal(src, dst, key, key, out);
+    if (i == j || s_.a < 3) return minimal(src, dst, {key}, key, out);
     const std::uint64_t k = third(draw % (s_.a - 2), i, j);
     local_->walk(u * s_.a, i, k, mix_hash(key, 4), out);
     local_->walk(u * s_.a, k, j, mix_hash(key, 5), out);
   } else {
-    if (s_.g < 3) return minimal(src, dst, key, key, out);
+    if (s_.g < 3) return minimal(src, dst, {key}, key, out);
     const std::uint64_t w = third(draw % (s_.g - 2), u, v);
     // Any cable into w that leaves nearby will do: where it arrives is part of the draw.
     const Gate* begin = &gates_[(u * s_.g + w) * s_.per_pair];
@@ -136,7 +140,7 @@ void GroupRouting::valiant(std::uint64_t src, std::uint64_t dst, std::uint64_t k
     local_->walk(u * s_.a, i, gate->router, mix_hash(key, 7), out);
     const std::uint64_t arrived = w * s_.a + gate->far_router;
     out.push_back({u * s_.a + gate->router, gate->port, arrived});
-    minimal(arrived, dst, mix_hash(key, 8), mix_hash(key, 9), out);
+    minimal(arrived, dst, {mix_hash(key, 8)}, mix_hash(key, 9), out);
   }
   cut_loops(out);
 }
@@ -166,9 +170,13 @@ bool GroupRouting::route_message(HostId src, HostId dst, std::uint64_t message, 
                                  std::vector<LinkId>& out) const {
   if (src == dst) return true;
   const std::uint64_t from = s_.router_of(src.index()), to = s_.router_of(dst.index());
+  // Which cables are candidates goes by where the destination is, and so does its number: if it alone decided, for all
+  // sources alike, some would be taken by far more pairs than others. What else ugal-u draws evens that out.
+  Pick pick{dst.index()};
+  if (way_ == GroupWay::kMinimal) pick.key = mix_hash(0, src.index());
   RouterWalk walk;
   if (scope() == RouteScope::kPair || (scope() == RouteScope::kLoad && load.empty())) {
-    minimal(from, to, dst.index(), pair_key(seed_, src, dst), walk);
+    minimal(from, to, pick, pair_key(seed_, src, dst), walk);
     write(src, dst, walk, out);
     return true;
   }
@@ -178,13 +186,13 @@ bool GroupRouting::route_message(HostId src, HostId dst, std::uint64_t message, 
     write(src, dst, walk, out);
     return true;
   }
-  minimal(from, to, dst.index(), pair_key(seed_, src, dst), walk);
+  minimal(from, to, pick, pair_key(seed_, src, dst), walk);
   double least = cost(walk, load);
   for (int candidate = 1; candidate < 4 && least > 0; ++candidate) {
     RouterWalk other;
     const std::uint64_t k = mix_hash(key, 16 + static_cast<std::uint64_t>(candidate));
     if (candidate == 1)
-      minimal(from, to, k, k, other);
+      minimal(from, to, {k}, k, other);
     else
       valiant(from, to, k, other);
     const double x = cost(other, load);

@@ -4,14 +4,14 @@
 //
 // Routings (Kim, Dally, Scott and Abts, ISCA 2008):
 //   minimal   local - global - local with one global cable. Of several cables of a pair those with the fewest local
-//   hops are
-//             candidates; the destination's number picks one. Two global cables can be a shorter walk; minimal does not
-//             take it.
+//             hops are candidates, over which each source's destinations are dealt, from a hash on. Two global cables
+//             can be a shorter walk; minimal does not take it.
 //   valiant   drawn for every message: minimal to a random third group, minimal from where it arrives there; within a
 //             group over a random third router. Fewer than three groups (routers): minimal. Loops are cut out.
 //   ugal-u    two minimal and two Valiant candidates drawn for every message; the one with the smallest
-//             (most used link's messages per bandwidth) x (router hops) is taken, minimal if equal. What is known is
-//             the use of every link at the start of the message, not queues: neither UGAL-L nor UGAL-G, hence the U.
+//             (most used link's messages per bandwidth) x (router hops) is taken, if equal the first minimal one, whose
+//             global cable goes by the destination's number. What is known is the use of every link at the start of the
+//             message, not queues: neither UGAL-L nor UGAL-G, hence the U.
 #pragma once
 
 #include <array>
@@ -108,10 +108,15 @@ class GroupRouting final : public Routing {
   std::optional<HopHistogram> hop_histogram() const override;
 
  private:
+  // Which of several equal cables: `number` modulo how many, or dealt over them under a key (choice.hpp).
+  struct Pick {
+    std::uint64_t number;
+    std::optional<std::uint64_t> key = std::nullopt;
+    [[nodiscard]] std::uint64_t of(std::uint64_t n) const;
+  };
   [[nodiscard]] const Gate& choose(std::uint64_t u, std::uint64_t v, std::uint64_t i, std::uint64_t j,
-                                   std::uint64_t pick) const;
-  void minimal(std::uint64_t src, std::uint64_t dst, std::uint64_t pick, std::uint64_t key,
-               RouterWalk& out) const;
+                                   Pick pick) const;
+  void minimal(std::uint64_t src, std::uint64_t dst, Pick pick, std::uint64_t key, RouterWalk& out) const;
   void valiant(std::uint64_t src, std::uint64_t dst, std::uint64_t key, RouterWalk& out) const;
   [[nodiscard]] double cost(const RouterWalk& walk, const LinkLoad& load) const;
   void write(HostId src, HostId dst, const RouterWalk& walk, std::vector<LinkId>& out) const;
