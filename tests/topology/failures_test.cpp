@@ -151,6 +151,20 @@ TEST(Failures, CablesOfNodesGoByTheNamesThatTheyHaveThere) {
               HasSubstr("a link, like node0.nic0->switch-1-"));
 }
 
+TEST(Failures, ANameMayHoldAnArrow) {
+  const TempFile file("arrows.dot",
+                      "graph { \"a->b\" [kind=switch]; \"b->c\" [kind=switch]; a [kind=host]; b [kind=host];"
+                      " a -- \"a->b\"; b -- \"b->c\"; \"a->b\" -- \"b->c\" [cables=2]; a -- \"b->c\"; }");
+  const std::string spec = "file:path=" + file.path();
+  const Platform whole = load(spec);
+  for (std::uint32_t l = 0; l < whole.fabric.link_count(); ++l) {
+    const std::string name = whole.fabric.link_name(LinkId(l));
+    EXPECT_EQ(load(spec, {"fail=link=" + name}).fabric.cable_count(), whole.fabric.cable_count() - 1) << name;
+  }
+  EXPECT_THAT(error_of(spec, {"fail=link=a->b->d"}),
+              HasSubstr("unknown link; got \"a->b->d\"; expected a link, like a->a->b, a->b->c"));
+}
+
 // A fabric within a fabric within a fabric: 0 and 2 of the outermost are 1 and 0 of the next, whose 1 is the innermost's 0.
 TEST(LinkLoad, IsAskedByTheNumbersOfTheInnermostFabric) {
   const std::vector<std::uint32_t> messages{5, 6, 7};

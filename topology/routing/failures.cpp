@@ -115,7 +115,7 @@ class Breaker {
         dead_switch_(f.vertex_count(), false) {}
 
   Result<void> link(std::string_view name, const std::string& where) {
-    // A link's name begins with its first vertex's: only that one's links are compared.
+    // A link's name begins with its first vertex's: that one's links are compared first.
     const std::size_t arrow = name.find("->");
     std::vector<std::string> near;
     for (std::uint32_t v = 0; v < f_.vertex_count() && arrow != std::string_view::npos; ++v) {
@@ -130,12 +130,12 @@ class Breaker {
         return {};
       }
     }
-    if (near.empty())  // names of a routes file
-      for (std::uint32_t l = 0; l < f_.link_count(); ++l)
-        if (f_.link_name(LinkId(l)) == name) {
-          kill(l);
-          return {};
-        }
+    // Names of a routes file, and of vertices that have an arrow in theirs.
+    for (std::uint32_t l = 0; l < f_.link_count(); ++l)
+      if (f_.link_name(LinkId(l)) == name || (hosts_ && called(LinkId(l)) == name)) {
+        kill(l);
+        return {};
+      }
     if (near.size() > 12) near.resize(12);
     if (near.empty())
       for (std::uint32_t l = 0; l < std::min(f_.link_count(), 4u); ++l) near.push_back(called(LinkId(l)));
