@@ -5,10 +5,12 @@
 
 #include "tests/support/dumpi_writer.hpp"
 #include "tests/traces/trace_testing.hpp"
+#include "traces/check/check.hpp"
 
 namespace weft::traces::testing {
 
 using weft::testing::DumpiInts;
+using weft::testing::DumpiStatus;
 using weft::testing::DumpiStatuses;
 using weft::testing::DumpiWriter;
 using weft::testing::kDumpiByte;
@@ -65,5 +67,15 @@ inline std::vector<std::string> shown_ops(TraceReader& t, std::uint32_t rank) {
 }
 
 using Strings = std::vector<std::string>;
+
+// The trace doctor finds nothing, but for warnings of the trace as a whole: those are of its header.
+inline void expect_checked(TraceReader& t) {
+  t.rewind();
+  const auto report = check_trace(t);
+  ASSERT_TRUE(report) << report.error().message();
+  for (const Finding& f : report->findings)
+    if (f.severity == Severity::kError || f.op >= 0) ADD_FAILURE() << f.message;
+  t.rewind();
+}
 
 }  // namespace weft::traces::testing

@@ -27,8 +27,12 @@ struct Request {
   bool receive = false;
   bool persistent = false;
   bool active = false;
-  bool cancelled = false;     // MPI_Cancel was called since it was posted
+  bool cancelled = false;     // MPI_Cancel was called since it was posted or started
+  bool withdrawn = false;     // active by a start that is left out, because a cancel took effect
   std::uint64_t claimed = 0;  // the call that asked for it last
+
+  // Whether an operation stands for what it does now, so that its completion is one, too.
+  [[nodiscard]] bool has_operation() const { return slot != kNoRequest && !withdrawn; }
 };
 
 class Requests {

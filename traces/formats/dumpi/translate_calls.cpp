@@ -138,10 +138,14 @@ bool Translator::start(std::span<const std::int32_t> ids, bool several, OpBlock&
     }
     if (r->active) return fail("the request is active already", std::to_string(id), "an inactive request");
     r->active = true;
-    r->cancelled = false;
     if (r->receive) r->ordinal = ordinal_++;
     if (r->slot == kNoRequest) {
       if (losses_ != nullptr) ++losses_->calls[{Left::unknown_comm, r_->call}];
+      continue;
+    }
+    if (is_cancelled(r->ordinal)) {
+      r->withdrawn = true;
+      if (losses_ != nullptr) ++losses_->cancelled;
       continue;
     }
     started.push_back(r);
@@ -202,10 +206,11 @@ bool Translator::give_up(OpBlock& out) {
     if (id != kNullRequest && losses_ != nullptr) ++losses_->unknown_requests;
     return true;
   }
-  if (!free) r->cancelled = true;
+  // A persistent request between its starts has nothing to cancel.
+  if (!free) r->cancelled = r->active;
   const std::uint32_t slot = r->slot;
-  if (slot != kNoRequest) {
-    if (free) learn(*r, nullptr);
+  if (free && r->active) learn(*r, nullptr);
+  if (free ? slot != kNoRequest : r->active && r->has_operation()) {
     push({.kind = free ? OpKind::request_free : OpKind::cancel, .comm = r->op.comm, .request = slot}, out);
   }
   if (free) requests_.remove(id, slot);
@@ -214,9 +219,8 @@ bool Translator::give_up(OpBlock& out) {
 
 // At the completion of a request, in the first pass: what its start could not know.
 void Translator::learn(const Request& r, const Status* s) {
-  if (losses_ == nullptr || !r.receive || r.slot == kNoRequest) return;
+  if (losses_ == nullptr || !r.receive || !r.has_operation()) return;
   if (r.cancelled && (s == nullptr || s->cancelled)) {
-    if (r.persistent) return;
     found_.cancelled.push_back(r.ordinal);
     if (s == nullptr) ++losses_->cancelled_assumed;
     return;
@@ -300,11 +304,11 @@ bool Translator::complete(OpKind kind, std::span<const std::int32_t> ids, OpBloc
     r->claimed = call_;
     if (r->persistent && !r->active) continue;
     asked_[i] = {ids[i], r->slot, true};
-    if (r->slot != kNoRequest) list_.push_back(r->slot);
+    if (r->has_operation()) list_.push_back(r->slot);
   }
-  const bool has_operation = !list_.empty();
-  Op op{.kind = kind, .peer = kAnySource, .tag = kAnyTag};
   if (any || some) list_.insert(list_.begin(), static_cast<std::int64_t>(list_.size()));
+  const std::size_t asked = list_.size();
+  Op op{.kind = kind, .peer = kAnySource, .tag = kAnyTag};
 
   const auto finish_one = [&](std::size_t i, const Status* s) {
     Asked& a = asked_[i];
@@ -314,7 +318,7 @@ bool Translator::complete(OpKind kind, std::span<const std::int32_t> ids, OpBloc
     for (std::size_t k = 0; (r = requests_.find(a.id, k)) != nullptr && r->slot != a.slot; ++k) {
     }
     if (r == nullptr) return;
-    if (r->slot != kNoRequest) {
+    if (r->has_operation()) {
       learn(*r, s);
       if (any || some) list_.push_back(r->slot);
       if (kind == OpKind::wait || kind == OpKind::test) {
@@ -333,7 +337,7 @@ bool Translator::complete(OpKind kind, std::span<const std::int32_t> ids, OpBloc
       }
     }
     if (r->persistent) {
-      r->active = false;
+      r->active = r->cancelled = r->withdrawn = false;
     } else {
       requests_.remove(a.id, a.slot);
     }
@@ -350,7 +354,8 @@ bool Translator::complete(OpKind kind, std::span<const std::int32_t> ids, OpBloc
   } else {
     for (std::size_t i = 0; i < ids.size(); ++i) finish_one(i, status_at(i));
   }
-  if (!has_operation) return true;
+  // Nothing that has an operation was complete.
+  if (any || some ? list_.size() == asked : list_.empty()) return true;
   if (kind != OpKind::wait && kind != OpKind::test) op.extra = out.add_list(list_);
   push(op, out);
   return true;

@@ -193,7 +193,8 @@ const Status* Translator::status_at(std::size_t i) const {
 
 // Whether a status can be that of `posted`: one that the program ignored may hold anything.
 bool Translator::tells(const Status* s, const Op& posted) const {
-  return s != nullptr && s->source >= 0 && (posted.peer == kAnySource || posted.peer == s->source) &&
+  return s != nullptr && !s->cancelled && s->source >= 0 &&
+         (posted.peer == kAnySource || posted.peer == s->source) &&
          (s->has_tag ? s->tag >= 0 && (posted.tag == kAnyTag || posted.tag == s->tag)
                      : posted.tag != kAnyTag) &&
          s->bytes >= 0 && s->bytes <= posted.amount;
@@ -419,7 +420,7 @@ void Translator::finish(OpBlock& out) {
   flush_polls(out);
   if (losses_ == nullptr) return;
   requests_.for_each([this](const Request& r) {
-    if (r.receive && !r.persistent && r.cancelled && r.slot != kNoRequest) {
+    if (r.receive && r.active && r.cancelled && r.has_operation()) {
       found_.cancelled.push_back(r.ordinal);
       ++losses_->cancelled_assumed;
     }

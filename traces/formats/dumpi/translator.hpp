@@ -37,7 +37,7 @@ struct Ahead {
     std::int32_t bytes;
   };
   std::vector<Matched> matched;          // by ordinal
-  std::vector<std::uint64_t> cancelled;  // ordinals of receives that never were
+  std::vector<std::uint64_t> cancelled;  // ordinals of receives and of starts that never were
   // By poll place: operations from a miss to its hit (0 = none), of a hit the length of its body.
   std::deque<std::uint32_t> polls;
 };
