@@ -2,6 +2,7 @@
 // communicators for all ranks at once, hands out handles, and knows who belongs to what.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "tests/traces/dumpi/dumpi_testing.hpp"
@@ -305,6 +306,26 @@ TEST(DumpiCommunicators, SelfIsOnePerRankAndThereOnlyIfUsed) {
                                              "bcast comm=3 peer=1 amount=1"));
 }
 
+// MPI-3.1, 7.5.7: of a Cartesian communicator without dimensions it is one like it.
+TEST(DumpiCommunicators, ACartesianOneMayHaveNoDimensions) {
+  const TempDir dir;
+  auto r = dumpi_ranks(2);
+  for (DumpiWriter& w : r)
+    w.cart_create(kDumpiWorld, {2}, false, 4).cart_sub(4, {0}, 5).cart_sub(5, {}, 6).comm_dup(6, 7);
+  for (DumpiWriter& w : r) w.cart_sub(7, {}, 8).barrier(8);
+  r[0].cart_create(kDumpiWorld, {}, false, 9).cart_sub(9, {}, 10);
+  r[1].cart_create(kDumpiWorld, {}, false, kDumpiNull);
+  auto t = open_ranks(dir, r);
+  ASSERT_TRUE(t) << t.error().message();
+  const auto all = members_of(**t);
+  EXPECT_EQ(all.size(), 12u);
+  EXPECT_EQ(std::ranges::count(all, Members{0, 1}), 2) << "the world and the line";
+  EXPECT_EQ(std::ranges::count(all, Members{0}), 6);
+  EXPECT_EQ(std::ranges::count(all, Members{1}), 4);
+  (*t)->rewind();
+  expect_checked(**t);
+}
+
 // A group of a communicator that other ranks' calls still have to explain.
 TEST(DumpiCommunicators, GroupsMayBeOfCommunicatorsMadeOnTheWay) {
   const TempDir dir;
@@ -382,7 +403,15 @@ TEST(DumpiCommunicators, RanksThatContradictEachOtherAreNamed) {
       {[](auto& r) {
          for (auto& w : r) w.cart_sub(kDumpiWorld, {1}, 4);
        },
-       "MPI_Cart_sub: the dimensions are not those of a Cartesian communicator; got \"1\"; expected 0"},
+       "MPI_Cart_sub: the communicator is not a Cartesian one"},
+      {[](auto& r) {
+         for (auto& w : r) w.graph_create(kDumpiWorld, 2, 4).cart_sub(4, {}, 5);
+       },
+       "MPI_Cart_sub: the communicator is not a Cartesian one"},
+      {[](auto& r) {
+         for (auto& w : r) w.cart_create(kDumpiWorld, {2}, false, 4).cart_sub(4, {}, 5);
+       },
+       "MPI_Cart_sub: the dimensions are not those of a Cartesian communicator; got \"0\"; expected 1"},
       {[](auto& r) {
          for (auto& w : r) w.graph_create(kDumpiWorld, 3, 4);
        },

@@ -62,9 +62,9 @@ class Maker {
  private:
   // What goes beside Communicator.
   struct Shape {
-    std::vector<LocalComm> local;    // of each member
-    std::vector<std::int32_t> dims;  // of a Cartesian one
-    std::size_t next = 0;            // its call that is to be looked at next
+    std::vector<LocalComm> local;                   // of each member
+    std::optional<std::vector<std::int32_t>> dims;  // of a Cartesian one, which may have none
+    std::size_t next = 0;                           // its call that is to be looked at next
     bool done = false;
   };
 
@@ -221,7 +221,7 @@ class Maker {
     switch (first.how) {
       case How::dup: {
         const auto dims = shapes_[of].dims;
-        WEFT_TRY(make_one(of, who, false, &dims));
+        WEFT_TRY(make_one(of, who, false, dims ? &*dims : nullptr));
         return true;
       }
       case How::split: {
@@ -253,7 +253,8 @@ class Maker {
         std::vector<char> belongs(n, 0);
         for (const std::size_t i : who) belongs[i] = 1;
         WEFT_TRY(no_others(of, belongs));
-        if (!who.empty()) WEFT_TRY(make_one(of, who, first.reorder, &first.dims));
+        const auto* dims = first.how == How::cart ? &first.dims : nullptr;
+        if (!who.empty()) WEFT_TRY(make_one(of, who, first.reorder, dims));
         return true;
       }
       case How::cart_sub:
@@ -264,8 +265,9 @@ class Maker {
 
   // Cartesian ranks are row-major: the last dimension runs fastest.
   Result<bool> make_sub(std::uint32_t of, const CommMade& first) {
-    const auto dims = shapes_[of].dims;
-    if (dims.empty() || first.dims.size() != dims.size())
+    if (!shapes_[of].dims) return fault(members(of)[0], first, "the communicator is not a Cartesian one");
+    const auto dims = *shapes_[of].dims;
+    if (first.dims.size() != dims.size())
       return fault(members(of)[0], first, "the dimensions are not those of a Cartesian communicator",
                    std::to_string(first.dims.size()), std::to_string(dims.size()));
     std::vector<std::int32_t> remaining;
