@@ -320,20 +320,37 @@ TEST(Ti, ATraceOfLinesThatSayNothingIsReadAndToldAbout) {
             "F: error: the trace holds no action; expected lines \"RANK ACTION ...\"");
 }
 
-TEST(Ti, AWrongRankInAPrivateFileIsAnError) {
+// As SimGrid does, whatever they hold; 7 is no rank of this trace.
+TEST(Ti, LinesOfOtherRanksInAFileOfOneRankAreIgnoredAndTold) {
   const TempDir dir;
-  const auto a = dir.write("r0.txt", "0 init\n1 init\n");
-  const auto b = dir.write("r1.txt", "1 init\n");
+  const auto a = dir.write("r0.txt", "0 init\n1 init\n0 compute 5\n7 dance\n1\n0 compute 6");
+  const auto b = dir.write("r1.txt", "# 0\n 0 init\n1 compute 7\n0 init\n");
+  auto t = open_trace({a, b});
+  ASSERT_TRUE(t) << t.error().message();
+  EXPECT_EQ((*t)->header().ranks, 2u);
+  EXPECT_EQ((*t)->ops_of(RankId(0)), 3u);
+  EXPECT_EQ((*t)->ops_of(RankId(1)), 1u);
+  EXPECT_EQ((*t)->header().warnings,
+            std::vector{"5 lines of other ranks in files of one rank: ignored, as in SimGrid; the first at " +
+                        a + ":2:1"});
+  EXPECT_EQ((*t)->position(RankId(0), 2), a + ":6");
+}
+
+// SimGrid's rank would do nothing. Files in another order than that of their ranks look like this.
+TEST(Ti, AFileWithoutALineOfItsRankIsAnError) {
+  const TempDir dir;
+  const auto a = dir.write("r0.txt", "0 init\n0 finalize\n");
+  // Its lines begin as those of the file before.
+  const auto b = dir.write("r1.txt", "#\n0 compute 5\n0 compute 6\n");
   auto t = open_trace({a, b});
   ASSERT_FALSE(t);
   EXPECT_EQ(t.error().message(),
-            a + ":2:1: error: a line of another rank in a rank's own file; got \"1\"; expected 0");
-  // As the lines of the file before began.
-  const auto c = dir.write("r2.txt", "0 init\n0 finalize\n"), d = dir.write("r3.txt", "0 compute 5\n");
-  t = open_trace({c, d});
-  ASSERT_FALSE(t);
-  EXPECT_EQ(t.error().message(),
-            d + ":1:1: error: a line of another rank in a rank's own file; got \"0\"; expected 1");
+            b + ":2:1: error: no line of the file is of its rank; got \"0\"; expected 1");
+  // One that says nothing is a rank that does nothing.
+  const auto none = dir.write("none.txt", "# 0 init\n");
+  t = open_trace({a, none});
+  ASSERT_TRUE(t) << t.error().message();
+  EXPECT_EQ((*t)->ops_of(RankId(1)), 0u);
 }
 
 // What lines have in common is compared at once, but blanks are free and ranks come in any order.

@@ -51,18 +51,22 @@ static_assert(std::endian::native == std::endian::little, "the first byte of a w
 
 }  // namespace
 
-// The rank that a line begins with. False: the error is in the context.
-bool Parser::rank_of(TiFields& l) {
+// The rank that a line begins with; `other`: a line that is passed over. False: the error is in the context.
+bool Parser::rank_of(TiFields& l, bool& other) {
   const char* at = l.here();
   std::int64_t rank = 0;
   if (!l.digits("rank", rank)) return false;
+  if (!input_.shared() && rank != static_cast<std::int64_t>(part_)) {
+    other = true;
+    if (others_++ == 0) first_other_ = l.position(at);
+    if (!only_others_)
+      only_others_ = bad_input(l.position(at), "no line of the file is of its rank", std::to_string(rank),
+                               std::to_string(part_));
+    return true;
+  }
   if (rank >= static_cast<std::int64_t>(context_.ranks)) {
     l.seek(at);
     return l.fail(at, "rank is out of range", l.peek(), fmt::format("0 to {}", context_.ranks - 1));
-  }
-  if (!input_.shared() && rank != static_cast<std::int64_t>(part_)) {
-    l.seek(at);
-    return l.fail(at, "a line of another rank in a rank's own file", l.peek(), std::to_string(part_));
   }
   rank_ = static_cast<std::uint32_t>(rank);
   auto& state = states_[rank_];
@@ -90,7 +94,9 @@ bool Parser::line(const char* begin, const char* end) {
     l.seek(at + rank_length_);
   } else {
     if (l.at_end() || *at == '#') return true;
-    if (!rank_of(l)) return false;
+    bool other = false;
+    if (!rank_of(l, other)) return false;
+    if (other) return true;
   }
   l.skip_blanks();
   at = l.here();
@@ -153,6 +159,7 @@ Result<void> Parser::feed(std::size_t part, std::string_view text, bool last) {
   if (part != part_) {
     part_ = part;
     forget_rank();
+    only_others_.reset();
     context_.line = 0;
     context_.file = &input_.parts()[part].name;
     carry_.clear();
@@ -162,9 +169,12 @@ Result<void> Parser::feed(std::size_t part, std::string_view text, bool last) {
     const std::string rest = std::move(carry_);
     carry_.clear();
     WEFT_TRY(lines(rest));
-    if (!input_.shared() && part < states_.size() && states_[part]) {
+    if (input_.shared()) return {};
+    if (states_[part]) {
       end_rank(*states_[part]);
       states_[part].reset();
+    } else if (only_others_) {
+      return *only_others_;  // files in another order than that of their ranks
     }
     return {};
   }
@@ -205,6 +215,10 @@ void Parser::finish() {
   note(
       context_.null_types,
       "messages or collectives have datatype -1 (a derived type): their size is lost and counts as 0 bytes.");
+  if (others_ > 0)
+    out_.add_warning(
+        fmt::format("{} of other ranks in files of one rank: ignored, as in SimGrid; the first at {}",
+                    counted(others_, "line"), first_other_));
   if (lost_sizes_ > 0)
     out_.add_warning(fmt::format(
         "{} as SMPI writes MPI_Reduce_scatter_block, zeros instead of a size: no data, as in SimGrid",

@@ -3,7 +3,7 @@
 //   1 isend 0 6 50 1      rank 1: isend to rank 0, tag 6, 50 elements of datatype 1 (int, 4 bytes)
 //   |   |   fields of the action
 //   |   action: actions.hpp has one row for each, with a line of it
-//   rank that does it; in a file of one rank the same on every line
+//   rank that does it; in a file of one rank lines of others are passed over, as in SimGrid
 //
 // Blanks separate fields, "#" begins a line that says nothing. A rank's lines are in program order; those of several
 // ranks may mix. Without a datatype a count is in the rank's default: bytes, or doubles after `init` with a field.
@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,7 +53,7 @@ class Parser {
  private:
   Result<void> lines(std::string_view text);
   bool line(const char* begin, const char* end);
-  bool rank_of(TiFields& l);
+  bool rank_of(TiFields& l, bool& other);
   void forget_rank() {
     rank_bytes_ = 1;
     rank_mask_ = 0;
@@ -130,6 +131,9 @@ class Parser {
   std::uint64_t comm_actions_ = 0;
   std::uint64_t uneven_ = 0;  // collectives whose two sizes differ
   std::string first_uneven_;
+  std::uint64_t others_ = 0;  // lines of other ranks in files of one rank
+  std::string first_other_;
+  std::optional<Error> only_others_;  // what a file with such lines only is refused with
 };
 
 }  // namespace weft::traces::ti
