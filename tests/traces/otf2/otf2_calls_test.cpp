@@ -1,6 +1,10 @@
 // OTF2 archives -> operations: what newer archives have, and what needs all of an archive to be known.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "tests/traces/address_limit.hpp"
 #include "tests/traces/otf2/otf2_testing.hpp"
 #include "traces/check/check.hpp"
@@ -154,6 +158,59 @@ TEST(Otf2Calls, SizesOfVectorCollectivesAgreeBetweenAllMembers) {
       EXPECT_EQ(alltoalls, 5u);
     }
   }
+}
+
+using otf2::VectorSizes;
+
+// What each of `n` members has of its own: uneven, with zeros, and multiples of n and n - 1 among them.
+std::vector<std::vector<std::int64_t>> uneven_parts(std::int64_t n, Rng& rng) {
+  std::vector<std::vector<std::int64_t>> all(12, std::vector<std::int64_t>(static_cast<std::size_t>(n)));
+  const auto uneven = [](std::vector<std::int64_t>& own) { own[0] = own[1] + 8; };
+  for (auto& own : all) {
+    const std::int64_t of = rng.below(2) == 0 ? 8 : 8 * n * (n - 1);
+    for (auto& bytes : own)
+      bytes = rng.below(3) == 0 ? 0 : of * static_cast<std::int64_t>(100 + rng.below(400));
+    if (std::ranges::adjacent_find(own, std::not_equal_to<>()) == own.end()) uneven(own);
+  }
+  all[0].assign(static_cast<std::size_t>(n), 0);
+  uneven(all[0]);
+  all[1].assign(static_cast<std::size_t>(n), 1'000'000);
+  all[1][0] = 3'000'000;
+  return all;
+}
+
+TEST(Otf2Calls, AnAllgathervInPlaceOrNotComesBackFromTheSumsOfAllMembers) {
+  Rng rng(seed_or(5));
+  for (std::int64_t n = 2; n <= 5; ++n)
+    for (const auto& own : uneven_parts(n, rng))
+      for (const bool in_place : {false, true}) {
+        const std::int64_t all = std::accumulate(own.begin(), own.end(), std::int64_t{0});
+        std::vector<VectorSizes::Sum> sums;
+        for (const std::int64_t b : own)
+          sums.push_back(in_place ? VectorSizes::Sum{(n - 1) * b, all - b} : VectorSizes::Sum{n * b, all});
+        for (std::int64_t me = 0; me < n; ++me) {
+          std::int64_t amount = -1;
+          EXPECT_EQ(otf2::vector_list(OpKind::allgatherv, sums, me, -1, amount), own)
+              << "in place " << in_place;
+          EXPECT_EQ(amount, own[static_cast<std::size_t>(me)]);
+        }
+      }
+}
+
+// 3 MB and 1 MB of two ranks: both divide by two, as if it were not in place.
+TEST(Otf2Calls, CallsInPlaceWithUnevenCountsAreThoseOfTheProgram) {
+  const TempDir dir;
+  {
+    Otf2Writer w(dir.path("a"), 2);
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      const std::uint64_t own[] = {3'000'000, 1'000'000};
+      w[r].enter("MPI_Allgatherv").collective(OTF2_COLLECTIVE_OP_ALLGATHERV, own[r], own[1 - r]).leave();
+    }
+  }
+  const auto t = opened(dir.path("a"));
+  ASSERT_TRUE(t);
+  EXPECT_THAT(shown_program(*t, 0), ElementsAre("allgatherv peer=-1 amount=3000000 list=[3000000,1000000]"));
+  EXPECT_TRUE(check_trace(*t)->ok());
 }
 
 TEST(Otf2Calls, ARequestThatCompletesFarAwayIsKnownAtItsStart) {

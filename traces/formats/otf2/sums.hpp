@@ -7,7 +7,9 @@
 //   scatter        as gather with the directions turned
 //   allgather, alltoall, allreduce, reduce_scatter_block   sent N n, received N n; in place: both (N-1) n
 //   scan           sent (N-me) n, received (me+1) n; in place: (N-me-1) n, me n; exscan always so
-//   gatherv ... alltoallw   sent to all, received from all: what each peer got is not said
+//   gatherv, scatterv   sent and received; in place on the root: without its own part
+//   allgatherv     sent N n, received what all have; in place: (N-1) n, what the others have
+//   alltoallv, alltoallw, reduce_scatter    sent to all, received from all: what each peer got is not said
 // In place cannot be told from the other where both divide: the other is taken. Other writers than Score-P may store n
 // itself: a sum that no number of members divides is taken as it stands (`plain`).
 #pragma once
@@ -30,7 +32,8 @@ struct Part {
 };
 
 // `kind`: a blocking form, barrier to exscan. For v-forms: what this rank itself contributes or gets (gatherv,
-// allgatherv, scatterv), the sum sent (alltoallv, alltoallw, reduce_scatter).
+// allgatherv, scatterv), the sum sent (alltoallv, alltoallw, reduce_scatter). Of an allgatherv, vector_list() knows
+// more (vector_sizes.hpp).
 [[nodiscard]] Part part_of(OpKind kind, const Sums& s);
 
 }  // namespace weft::traces::otf2

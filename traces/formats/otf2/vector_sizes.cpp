@@ -51,6 +51,42 @@ struct Table {
   }
 };
 
+// How Score-P sums an allgatherv. All members of a call give MPI_IN_PLACE or none does, so one rule holds for all.
+enum class SumRule {
+  kAll,     // N own, all
+  kInPlace  // (N-1) own, all but own
+};
+
+// What each member has of its own, where `rule` explains what all of them recorded.
+bool own_parts(SumRule rule, const std::vector<VectorSizes::Sum>& sums, std::vector<std::int64_t>& own) {
+  const auto times = static_cast<std::int64_t>(sums.size()) - (rule == SumRule::kAll ? 0 : 1);
+  if (times == 0) return false;
+  own.clear();
+  __int128 total = 0;
+  for (const auto& s : sums) {
+    if (s.sent % times != 0) return false;
+    own.push_back(s.sent / times);
+    total += own.back();
+  }
+  for (std::size_t m = 0; m < sums.size(); ++m)
+    if (sums[m].received != total - (rule == SumRule::kInPlace ? own[m] : 0)) return false;
+  return true;
+}
+
+// Of an allgatherv; where no rule explains all sums, each member's own is taken alone.
+std::vector<std::int64_t> gathered(const std::vector<VectorSizes::Sum>& sums) {
+  std::vector<std::int64_t> own;
+  for (const SumRule rule : {SumRule::kAll, SumRule::kInPlace})
+    if (own_parts(rule, sums, own)) return own;
+  own.clear();
+  for (const auto& s : sums)
+    own.push_back(
+        part_of(OpKind::allgatherv,
+                {.members = static_cast<std::int64_t>(sums.size()), .sent = s.sent, .received = s.received})
+            .bytes);
+  return own;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> vector_list(OpKind kind, const std::vector<VectorSizes::Sum>& sums, std::int64_t me,
@@ -73,13 +109,18 @@ std::vector<std::int64_t> vector_list(OpKind kind, const std::vector<VectorSizes
     for (std::size_t j = 0; j < n; ++j) list.push_back(t.cell(j, i_am));
     return list;
   }
+  if (kind == OpKind::allgatherv) {
+    list = gathered(sums);
+    amount = list[i_am];
+    return list;
+  }
   // What each member has of its own is what it recorded.
   for (std::size_t m = 0; m < n; ++m)
     list.push_back(part_of(kind, {static_cast<std::int64_t>(n), static_cast<std::int64_t>(m),
                                   static_cast<std::int64_t>(m) == root, sums[m].sent, sums[m].received})
                        .bytes);
   amount = list[i_am];
-  if (kind != OpKind::allgatherv && me != root) list.clear();
+  if (me != root) list.clear();
   return list;
 }
 

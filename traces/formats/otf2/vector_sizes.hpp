@@ -47,6 +47,7 @@ class VectorSizes {
 };
 
 // The list of such an operation (docs/trace-format.md) and its amount, for member `me`. `root`: rank in the communicator.
+// allgatherv: in place or not (sums.hpp) is found once for all members, by what all of them recorded.
 // Where only sums are known (alltoallv), what i sends to j is in proportion to what i sends and to what j receives in
 // all, rounded so that sums are kept and both sides have the same number.
 [[nodiscard]] std::vector<std::int64_t> vector_list(OpKind kind, const std::vector<VectorSizes::Sum>& sums,
