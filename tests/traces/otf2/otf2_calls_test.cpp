@@ -197,19 +197,64 @@ TEST(Otf2Calls, AnAllgathervInPlaceOrNotComesBackFromTheSumsOfAllMembers) {
       }
 }
 
+TEST(Otf2Calls, AReduceScatterInPlaceOrNotComesBackFromTheSumsOfAllMembers) {
+  enum class Way { kNot, kInPlace, kInPlaceOld };
+  Rng rng(seed_or(6));
+  for (std::int64_t n = 2; n <= 5; ++n)
+    for (const auto& own : uneven_parts(n, rng))
+      for (const Way way : {Way::kNot, Way::kInPlace, Way::kInPlaceOld}) {
+        const std::int64_t all = std::accumulate(own.begin(), own.end(), std::int64_t{0});
+        std::vector<VectorSizes::Sum> sums;
+        for (const std::int64_t b : own) {
+          if (way == Way::kNot) sums.push_back({all, n * b});
+          if (way == Way::kInPlace) sums.push_back({all - b, (n - 1) * b});
+          if (way == Way::kInPlaceOld) sums.push_back({all - 8, (n - 1) * b});
+        }
+        for (std::int64_t me = 0; me < n; ++me) {
+          std::int64_t amount = -1;
+          EXPECT_EQ(otf2::vector_list(OpKind::reduce_scatter, sums, me, -1, amount), own)
+              << "way " << static_cast<int>(way);
+          EXPECT_EQ(amount, all);
+        }
+      }
+}
+
+// A member never made the call, or a writer has sums of its own: every member has the same list all the same.
+TEST(Otf2Calls, SumsThatNoRuleExplainsGiveAllMembersOneList) {
+  const std::vector<VectorSizes::Sum> sums = {{70, 60}, {60, 70}, {0, 0}};
+  for (const OpKind kind : {OpKind::allgatherv, OpKind::reduce_scatter}) {
+    std::int64_t amount = 0;
+    const auto first = otf2::vector_list(kind, sums, 0, -1, amount);
+    EXPECT_EQ(otf2::vector_list(kind, sums, 1, -1, amount), first) << op_name(kind);
+    if (kind == OpKind::reduce_scatter) {
+      EXPECT_THAT(first, ElementsAre(24, 23, 23));
+    }
+  }
+}
+
 // 3 MB and 1 MB of two ranks: both divide by two, as if it were not in place.
 TEST(Otf2Calls, CallsInPlaceWithUnevenCountsAreThoseOfTheProgram) {
   const TempDir dir;
   {
     Otf2Writer w(dir.path("a"), 2);
     for (std::uint32_t r = 0; r < 2; ++r) {
-      const std::uint64_t own[] = {3'000'000, 1'000'000};
+      const std::uint64_t own[] = {3'000'000, 1'000'000}, part[] = {70, 60};
       w[r].enter("MPI_Allgatherv").collective(OTF2_COLLECTIVE_OP_ALLGATHERV, own[r], own[1 - r]).leave();
+      w[r].enter("MPI_Reduce_scatter")
+          .collective(OTF2_COLLECTIVE_OP_REDUCE_SCATTER, part[1 - r], part[r])
+          .leave();
+      w[r].enter("MPI_Ireduce_scatter").icollective(1).leave();
+      w[r].enter("MPI_Wait")
+          .icollective_done(OTF2_COLLECTIVE_OP_REDUCE_SCATTER, 120, r == 0 ? 200 : 40, 1)
+          .leave();
     }
   }
   const auto t = opened(dir.path("a"));
   ASSERT_TRUE(t);
-  EXPECT_THAT(shown_program(*t, 0), ElementsAre("allgatherv peer=-1 amount=3000000 list=[3000000,1000000]"));
+  EXPECT_THAT(shown_program(*t, 0), ElementsAre("allgatherv peer=-1 amount=3000000 list=[3000000,1000000]",
+                                                "reduce_scatter peer=-1 amount=130 list=[70,60]",
+                                                "ireduce_scatter peer=-1 amount=120 request=0 list=[100,20]",
+                                                "wait peer=-1 tag=-1 request=0"));
   EXPECT_TRUE(check_trace(*t)->ok());
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cstdio>
+#include <numeric>
 
 #include "tests/support/memory_trace.hpp"
 #include "tests/traces/otf2/otf2_testing.hpp"
@@ -323,8 +324,8 @@ class RandomProgram {
         list[0] = size;
         op.amount = size * b;
       } else if (kind == OpKind::reduce_scatter) {
-        list.assign(static_cast<std::size_t>(size), b);
-        op.amount = size * b;
+        list = own;
+        op.amount = std::accumulate(own.begin(), own.end(), std::int64_t{0});
       } else if (kind == OpKind::exscan && size == 1) {
         op.amount = 0;  // a lone rank sends nothing
       }

@@ -54,9 +54,11 @@ void Losses::describe(const Definitions& d, TraceHeader& header) const {
   say.warn(never_sent > 0,
            fmt::format("{} that nothing completed: taken as freed", counted(never_sent, "send")));
   say.requests(unknown_requests, shared_requests);
-  say.warn(vectors > 0,
-           fmt::format("{} with counts of their own for each peer: OTF2 has sums only, sizes averaged",
-                       counted(vectors, "call")));
+  say.warn(
+      vectors > 0,
+      fmt::format("{} with counts of their own for each peer: OTF2 has sums only, sizes averaged where these "
+                  "do not tell them",
+                  counted(vectors, "call")));
   say.warn(plain_sums > 0, fmt::format("{} whose sum is no multiple of the members: taken as it stands",
                                        counted(plain_sums, "size of collectives")));
   say.warn(unbalanced > 0,

@@ -9,7 +9,8 @@
 //   scan           sent (N-me) n, received (me+1) n; in place: (N-me-1) n, me n; exscan always so
 //   gatherv, scatterv   sent and received; in place on the root: without its own part
 //   allgatherv     sent N n, received what all have; in place: (N-1) n, what the others have
-//   alltoallv, alltoallw, reduce_scatter    sent to all, received from all: what each peer got is not said
+//   reduce_scatter as allgatherv with the directions turned; in place older ones of Score-P sent all but an element
+//   alltoallv, alltoallw    sent to all, received from all: what each peer got is not said
 // In place cannot be told from the other where both divide: the other is taken. Other writers than Score-P may store n
 // itself: a sum that no number of members divides is taken as it stands (`plain`).
 #pragma once
@@ -32,8 +33,8 @@ struct Part {
 };
 
 // `kind`: a blocking form, barrier to exscan. For v-forms: what this rank itself contributes or gets (gatherv,
-// allgatherv, scatterv), the sum sent (alltoallv, alltoallw, reduce_scatter). Of an allgatherv, vector_list() knows
-// more (vector_sizes.hpp).
+// allgatherv, scatterv), the sum sent (alltoallv, alltoallw, reduce_scatter). Of the last three and of allgatherv,
+// vector_list() knows more (vector_sizes.hpp).
 [[nodiscard]] Part part_of(OpKind kind, const Sums& s);
 
 }  // namespace weft::traces::otf2

@@ -16,7 +16,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 
 bool is_own_count(OpKind k) {
   return k == OpKind::gatherv || k == OpKind::scatterv || k == OpKind::allgatherv || k == OpKind::alltoallv ||
-         k == OpKind::alltoallw;
+         k == OpKind::alltoallw || k == OpKind::reduce_scatter;
 }
 
 // barrier ... exscan by OTF2's numbers.
@@ -459,10 +459,9 @@ bool Translator::collective_op(const Event& e, bool blocking, std::uint64_t ordi
   const Part part = part_of(kind, sums);
   op.amount = part.bytes;
   if (losses_ != nullptr && part.plain) ++losses_->plain_sums;
-  if (kind != OpKind::reduce_scatter && !is_own_count(kind)) return true;
+  if (!is_own_count(kind)) return true;
   if (losses_ != nullptr) {
     ++losses_->vectors;
-    if (kind == OpKind::reduce_scatter) return true;
     const VectorSizes::Sum sum{sums.sent, sums.received};
     if (blocking)
       vectors_.add(e.comm, here->me, sum);
@@ -474,17 +473,12 @@ bool Translator::collective_op(const Event& e, bool blocking, std::uint64_t ordi
     error_ = not_supported("a collective with sizes for each of so many ranks", "at most 799,999 ranks");
     return false;
   }
-  if (kind == OpKind::reduce_scatter) {
-    for (std::int64_t m = 0; m < here->size; ++m)
-      list.push_back(op.amount / here->size + (m < op.amount % here->size ? 1 : 0));
-  } else {
-    std::vector<VectorSizes::Sum> all;
-    if (blocking)
-      vectors_.blocking(vector_cursor_, e.comm, here->size, all);
-    else
-      vectors_.later(rank_, ordinal, e.comm, here->size, all);
-    list = vector_list(kind, all, here->me, rooted ? static_cast<std::int64_t>(e.peer) : -1, op.amount);
-  }
+  std::vector<VectorSizes::Sum> all;
+  if (blocking)
+    vectors_.blocking(vector_cursor_, e.comm, here->size, all);
+  else
+    vectors_.later(rank_, ordinal, e.comm, here->size, all);
+  list = vector_list(kind, all, here->me, rooted ? static_cast<std::int64_t>(e.peer) : -1, op.amount);
   has_list = !list.empty();
   return true;
 }

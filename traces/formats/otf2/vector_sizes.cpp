@@ -1,6 +1,7 @@
 #include "traces/formats/otf2/vector_sizes.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "traces/formats/otf2/sums.hpp"
 
@@ -51,39 +52,67 @@ struct Table {
   }
 };
 
-// How Score-P sums an allgatherv. All members of a call give MPI_IN_PLACE or none does, so one rule holds for all.
+// How Score-P sums an allgatherv or a reduce_scatter. All members of a call give MPI_IN_PLACE or none does (but for
+// those of a reduce_scatter that get nothing, whose sums are the same), so one rule holds for all.
 enum class SumRule {
-  kAll,     // N own, all
-  kInPlace  // (N-1) own, all but own
+  kAll,        // N own, all
+  kInPlace,    // (N-1) own, all but own
+  kInPlaceOld  // (N-1) own, all but an element: older Score-P, of a reduce_scatter
 };
+using SumOf = std::int64_t VectorSizes::Sum::*;
 
-// What each member has of its own, where `rule` explains what all of them recorded.
-bool own_parts(SumRule rule, const std::vector<VectorSizes::Sum>& sums, std::vector<std::int64_t>& own) {
+// What each member has of its own, where `rule` explains what all of them recorded. `many`: the side on which a
+// member's own part counts many times, `all`: the one that has the parts of all.
+bool own_parts(SumRule rule, const std::vector<VectorSizes::Sum>& sums, SumOf many, SumOf all,
+               std::vector<std::int64_t>& own) {
   const auto times = static_cast<std::int64_t>(sums.size()) - (rule == SumRule::kAll ? 0 : 1);
   if (times == 0) return false;
   own.clear();
   __int128 total = 0;
   for (const auto& s : sums) {
-    if (s.sent % times != 0) return false;
-    own.push_back(s.sent / times);
+    if (s.*many % times != 0) return false;
+    own.push_back(s.*many / times);
     total += own.back();
   }
-  for (std::size_t m = 0; m < sums.size(); ++m)
-    if (sums[m].received != total - (rule == SumRule::kInPlace ? own[m] : 0)) return false;
+  const __int128 element = total - sums[0].*all;
+  if (rule == SumRule::kInPlaceOld && element <= 0) return false;
+  for (std::size_t m = 0; m < sums.size(); ++m) {
+    __int128 left_out = 0;
+    if (rule == SumRule::kInPlace) left_out = own[m];
+    if (rule == SumRule::kInPlaceOld) {
+      if (own[m] % element != 0) return false;
+      left_out = element;
+    }
+    if (sums[m].*all != total - left_out) return false;
+  }
   return true;
 }
 
 // Of an allgatherv; where no rule explains all sums, each member's own is taken alone.
 std::vector<std::int64_t> gathered(const std::vector<VectorSizes::Sum>& sums) {
   std::vector<std::int64_t> own;
+  using Sum = VectorSizes::Sum;
   for (const SumRule rule : {SumRule::kAll, SumRule::kInPlace})
-    if (own_parts(rule, sums, own)) return own;
+    if (own_parts(rule, sums, &Sum::sent, &Sum::received, own)) return own;
   own.clear();
   for (const auto& s : sums)
     own.push_back(
         part_of(OpKind::allgatherv,
                 {.members = static_cast<std::int64_t>(sums.size()), .sent = s.sent, .received = s.received})
             .bytes);
+  return own;
+}
+
+// Of a reduce_scatter; where no rule explains all sums, what was sent is divided evenly, by all members alike.
+std::vector<std::int64_t> scattered(const std::vector<VectorSizes::Sum>& sums) {
+  std::vector<std::int64_t> own;
+  using Sum = VectorSizes::Sum;
+  for (const SumRule rule : {SumRule::kAll, SumRule::kInPlace, SumRule::kInPlaceOld})
+    if (own_parts(rule, sums, &Sum::received, &Sum::sent, own)) return own;
+  const std::int64_t sent = std::ranges::max(sums, {}, &Sum::sent).sent;
+  const auto n = static_cast<std::int64_t>(sums.size());
+  own.clear();
+  for (std::int64_t m = 0; m < n; ++m) own.push_back(sent / n + (m < sent % n ? 1 : 0));
   return own;
 }
 
@@ -107,6 +136,11 @@ std::vector<std::int64_t> vector_list(OpKind kind, const std::vector<VectorSizes
       amount += list.back();
     }
     for (std::size_t j = 0; j < n; ++j) list.push_back(t.cell(j, i_am));
+    return list;
+  }
+  if (kind == OpKind::reduce_scatter) {
+    list = scattered(sums);
+    amount = std::accumulate(list.begin(), list.end(), std::int64_t{0});
     return list;
   }
   if (kind == OpKind::allgatherv) {

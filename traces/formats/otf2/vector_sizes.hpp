@@ -1,5 +1,5 @@
-// What each member of a collective with counts of its own (gatherv, scatterv, allgatherv, alltoallv, alltoallw) sent and
-// received in all. OTF2 has no counts for each peer: they are made of the sums of all members.
+// What each member of a collective with counts of its own (gatherv, scatterv, allgatherv, alltoallv, alltoallw,
+// reduce_scatter) sent and received in all. OTF2 has no counts for each peer: they are made of the sums of all members.
 //
 // The n-th blocking call of such a kind on a communicator is one call of all its members, and so is the n-th non-blocking
 // one. Memory: 16 bytes for each call of each member.
@@ -47,7 +47,8 @@ class VectorSizes {
 };
 
 // The list of such an operation (docs/trace-format.md) and its amount, for member `me`. `root`: rank in the communicator.
-// allgatherv: in place or not (sums.hpp) is found once for all members, by what all of them recorded.
+// allgatherv and reduce_scatter: in place or not (sums.hpp) is found once for all members, by what all of them
+// recorded.
 // Where only sums are known (alltoallv), what i sends to j is in proportion to what i sends and to what j receives in
 // all, rounded so that sums are kept and both sides have the same number.
 [[nodiscard]] std::vector<std::int64_t> vector_list(OpKind kind, const std::vector<VectorSizes::Sum>& sums,
