@@ -244,6 +244,53 @@ TEST(Otf2, RegionsOfTheProgramAreKeptAndTimeBetweenCallsIsComputation) {
   EXPECT_THAT(t->regions(), ElementsAre("main", "solve"));
 }
 
+TEST(Otf2, CallsWithLargeCountsAreNoComputation) {
+  const TempDir dir;
+  {
+    Otf2Writer w(dir.path("a"), 2);
+    w[0].at(1000).enter("MPI_Init").at(2000).leave();
+    w[0].at(902'000).enter("MPI_Ssend_c").send(1, 7, 8).at(903'000).leave();
+    w[1].at(1000).enter("MPI_Init").at(2000).leave();
+    w[1].at(3000).enter("MPI_Recv_c").at(902'500).recv(0, 7, 8).at(903'000).leave();
+    w[1].at(904'000).enter("MPI_Finalize").leave();
+  }
+  const auto t = opened(dir.path("a"));
+  ASSERT_TRUE(t);
+  EXPECT_THAT(shown_program(*t, 0), ElementsAre("init", "ssend peer=1 tag=7 amount=8"));
+  EXPECT_THAT(computes(*t, 1), ElementsAre(1'000'000, 1'000'000));
+  EXPECT_THAT(t->header().warnings, IsEmpty());
+}
+
+// Their messages are there, but what they wait counts as computation: that must not be silent.
+TEST(Otf2, CallsByUnknownNamesThatTalkAreCountedByName) {
+  const TempDir dir;
+  {
+    Otf2Writer w(dir.path("a"), 2);
+    for (int i = 0; i < 2; ++i) {
+      w[0].enter("MPI_Send").send(1, 0, 8).leave();
+      w[1].enter("MPI_Recv_new").recv(0, 0, 8).leave();
+    }
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      w[r].call("MPI_Comm_rank").enter("MPI_Barrier").call("MPI_Comm_size");
+      w[r].collective(OTF2_COLLECTIVE_OP_BARRIER, 0, 0).leave();
+      w[r].enter("MPI_Comm_rank")
+          .enter("MPI_Barrier")
+          .collective(OTF2_COLLECTIVE_OP_BARRIER, 0, 0)
+          .leave()
+          .leave();
+      w[r].enter("MPI_Newcast").collective(OTF2_COLLECTIVE_OP_BCAST, r == 0 ? 16 : 0, 8, 0);
+      w[r].collective(OTF2_COLLECTIVE_OP_BARRIER, 0, 0).leave();
+    }
+  }
+  const auto t = opened(dir.path("a"));
+  ASSERT_TRUE(t);
+  EXPECT_THAT(
+      t->header().warnings,
+      ElementsAre("4 calls of MPI by names that are not known, with messages or collectives: their time "
+                  "counts as computation (MPI_Newcast 2, MPI_Recv_new 2)"));
+  EXPECT_TRUE(check_trace(*t)->ok());
+}
+
 TEST(Otf2, NamesOfRegionsMeanTheFunctionsThatTheyAreOf) {
   using otf2::CallClass;
   const auto cls = [](const char* name, bool mpi = true) { return otf2::classify(name, mpi).cls; };
@@ -251,6 +298,13 @@ TEST(Otf2, NamesOfRegionsMeanTheFunctionsThatTheyAreOf) {
   EXPECT_EQ(cls("mpi_send_"), CallClass::send);
   EXPECT_EQ(cls("MPI_SEND"), CallClass::send);
   EXPECT_EQ(cls("MPI_Send()", false), CallClass::send);
+  // With large counts (MPI 4).
+  EXPECT_EQ(cls("MPI_Recv_c"), CallClass::receive);
+  EXPECT_EQ(cls("mpi_recv_c_", false), CallClass::receive);
+  EXPECT_EQ(cls("MPI_Put_c"), CallClass::lost);
+  EXPECT_EQ(cls("MPI_Get_count_c"), CallClass::local);
+  EXPECT_EQ(otf2::classify("MPI_Isend_c", true).kind, OpKind::isend);
+  EXPECT_EQ(otf2::classify("MPI_Ialltoallv_c", true).kind, OpKind::ialltoallv);
   EXPECT_EQ(cls("sender", false), CallClass::user);
   EXPECT_EQ(cls("main"), CallClass::local);
   EXPECT_EQ(cls("MPI_Comm_rank"), CallClass::local);

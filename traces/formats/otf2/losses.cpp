@@ -45,6 +45,12 @@ void Losses::describe(const Definitions& d, TraceHeader& header) const {
                        "{} that make or free communicators without a record of which (OTF2 before 3.0): left "
                        "out, the communicators are there ({})",
                        counted(all, "call"), text));
+  all = 0;
+  if (const std::string text = names(d, unknown, all); !unknown.empty())
+    say.warn(true,
+             fmt::format("{} of MPI by names that are not known, with messages or collectives: their time "
+                         "counts as computation ({})",
+                         counted(all, "call"), text));
   say.warn(thread_events > 0, fmt::format("{} of MPI by {} beside the one that MPI's groups name: left out",
                                           counted(thread_events, "event"), counted(threads, "thread")));
   say.warn(off > 0, fmt::format("the tracer was switched off {}: what ran meanwhile counts as computation",

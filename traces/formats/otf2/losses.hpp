@@ -14,8 +14,9 @@ namespace weft::traces::otf2 {
 struct Losses {
   std::map<std::pair<Lost, std::uint32_t>, std::uint64_t> calls;  // by reason and region
   std::map<std::uint32_t, std::uint64_t> probes;                  // by region
-  std::map<std::uint32_t, std::uint64_t> unmade;  // calls that make or free communicators, without records
-  std::uint64_t receives = 0;                     // whose wildcards and posted sizes nothing tells
+  std::map<std::uint32_t, std::uint64_t> unmade;   // calls that make or free communicators, without records
+  std::map<std::uint32_t, std::uint64_t> unknown;  // calls with records whose names are not known, by region
+  std::uint64_t receives = 0;                      // whose wildcards and posted sizes nothing tells
   std::uint64_t waits_of_some = 0;  // waitany, waitsome without the requests that were not complete
   std::uint64_t persistent = 0;     // started requests
   std::uint64_t cancelled = 0;

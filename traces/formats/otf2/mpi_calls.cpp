@@ -97,6 +97,7 @@ MpiCall classify(std::string_view region, bool mpi) {
   if (!name.starts_with("mpi_")) return {mpi ? CallClass::local : CallClass::user, OpKind::send, {}};
   name.erase(0, 4);
   while (name.ends_with('_')) name.pop_back();
+  if (name.ends_with("_c")) name.resize(name.size() - 2);
   for (const Row& r : kRows)
     if (name == r.name) return {r.cls, r.kind, {}};
   MpiCall call;

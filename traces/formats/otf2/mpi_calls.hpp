@@ -1,7 +1,8 @@
 // What the name of a region says: which function of MPI it is, and what a replay needs of it.
 //
 // Score-P calls its regions as MPI does ("MPI_Send"); other tools write Fortran's names, capitals or brackets after them
-// ("mpi_send_", "MPI_SEND", "MPI_Send()"). All of them are the same function.
+// ("mpi_send_", "MPI_SEND", "MPI_Send()"). All of them are the same function, and so is that of MPI 4 with large counts
+// ("MPI_Send_c").
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace weft::traces::otf2 {
 
 enum class CallClass : std::uint8_t {
   user,         // no function of MPI: a region of the program
-  local,        // talks to nobody: its time is computation
+  local,        // talks to nobody, or is not known: its time is computation
   send,         // kind = mode
   receive,      // blocking or not
   sendrecv,     // a send and a receive at once

@@ -26,6 +26,14 @@ void Translator::lose(Lost group) {
   if (losses_ != nullptr) ++losses_->calls[{group, calls_.empty() ? kUndefined32 : calls_.back().region}];
 }
 
+// A record in a call that talks to nobody: it is one that no table has.
+void Translator::see_unknown_call() {
+  if (losses_ == nullptr || local_.region == kUndefined32) return;
+  if (local_.told || local_.inside != calls_.size()) return;
+  local_.told = true;
+  ++losses_->unknown[local_.region];
+}
+
 // --- time ---
 
 std::int64_t Translator::picoseconds(std::uint64_t ticks) const {
@@ -157,7 +165,10 @@ bool Translator::enter(const Event& e) {
                 "a region of the archive");
   const MpiCall& call = *region->call;
   if (!clock_known_) advance(e.time);
-  if (call.cls == CallClass::local) return true;
+  if (call.cls == CallClass::local) {
+    local_ = {e.region, calls_.size(), false};
+    return true;
+  }
   Open& open = *region->open;
   ++open.times;
   if (call.cls != CallClass::user) {
@@ -186,7 +197,10 @@ bool Translator::leave(const Event& e) {
   if (region == nullptr)
     return fail("a region is left that is not defined", std::to_string(e.region), "a region of the archive");
   const CallClass cls = region->call->cls;
-  if (cls == CallClass::local) return true;
+  if (cls == CallClass::local) {
+    if (local_.region == e.region) local_ = {};
+    return true;
+  }
   Open& open = *region->open;
   if (open.times == 0) {
     if (losses_ != nullptr) ++losses_->unbalanced;
@@ -238,6 +252,7 @@ bool Translator::dispatch(const Event& e) {
   }
   // Messages and collectives. Outside of a region of MPI, each is a call of its own that takes no time.
   if (calls_.empty()) compute_until(e.time);
+  see_unknown_call();
   if (in_call(CallClass::lost)) return true;
   bool ok = true;
   switch (e.type) {

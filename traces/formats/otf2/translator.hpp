@@ -106,6 +106,11 @@ class Translator {
     MpiCall call;
     Open* open;  // of the region
   };
+  struct Local {                          // a call of MPI that is taken as local
+    std::uint32_t region = kUndefined32;  // none
+    std::size_t inside = 0;               // of so many of calls_
+    bool told = false;
+  };
   struct Known {  // a region that was entered or left
     std::uint32_t ref = kUndefined32;
     const MpiCall* call = nullptr;
@@ -158,6 +163,7 @@ class Translator {
   bool free_comm(const Event& e);
   [[nodiscard]] bool in_call(CallClass cls) const { return !calls_.empty() && calls_.back().call.cls == cls; }
   void lose(Lost group);
+  void see_unknown_call();
 
   const Definitions& definitions_;
   const std::uint32_t rank_;
@@ -176,6 +182,7 @@ class Translator {
   // Those that were asked for last, by the end of their number: most events are of a few regions.
   std::array<Known, 16> recent_{};
   std::vector<Call> calls_;  // of MPI that are under way and not local
+  Local local_;              // the local one that was entered last and is not left
   // time
   std::uint64_t last_ = 0;  // computation is counted from here
   bool clock_known_ = false;
