@@ -43,7 +43,7 @@ struct MessageSeen {
 struct MatchSeen {
   RankId rank;
   std::uint64_t op = 0;       // that posted it: a receive, a start, the first half of a sendrecv
-  std::uint32_t request = 0;  // kNoRequest: none
+  std::uint32_t request = 0;  // that it was posted for, freed or not; kNoRequest: none
   RankId source;
   std::int32_t tag = 0;
   std::int64_t bytes = 0;

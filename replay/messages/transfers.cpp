@@ -121,12 +121,13 @@ std::uint32_t Transfers::post_recv(std::uint32_t rank, std::int32_t source, std:
 
 void Transfers::note_posted(std::uint32_t r, std::uint32_t rank) {
   if (posted_by_.size() <= r) posted_by_.resize(r + std::size_t{1});
-  posted_by_[r] = ranks_[rank].pc;
+  posted_by_[r] = {ranks_[rank].pc, matcher_.receives()[r].target};
 }
 
 void Transfers::show_match(const Message& m, std::uint32_t r) {
-  const std::uint32_t t = m.recv_target.value;
-  options_.on_match({RankId(m.dst), posted_by_[r], t == Target::kBlocking ? traces::kNoRequest : t,
+  // The request may be freed by now.
+  const std::uint32_t t = posted_by_[r].target.value;
+  options_.on_match({RankId(m.dst), posted_by_[r].op, t == Target::kBlocking ? traces::kNoRequest : t,
                      RankId(m.src), m.tag, m.bytes});
 }
 

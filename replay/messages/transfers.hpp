@@ -157,7 +157,11 @@ class Transfers {
   RequestMessages of_requests_;
   std::vector<std::uint32_t> lookers_;  // ranks that may find a message at this instant
   MatchAudit* audit_ = nullptr;
-  std::vector<std::uint64_t> posted_by_;  // operations, by receive; only where on_match asks
+  struct Poster {
+    std::uint64_t op = 0;
+    Target target;
+  };
+  std::vector<Poster> posted_by_;  // by receive; only where on_match asks
 };
 
 }  // namespace weft::replay

@@ -87,6 +87,19 @@ TEST(Otf2Replay, AReceiveFromAnySourceHasWhatItTookInTheReplay) {
               ElementsAre("recv 2 tag 9 5000 B", "recv 1 tag 7 1000 B", "recv 1 tag 8 2000 B"));
 }
 
+TEST(Otf2Replay, SoHasOneThatIsFreed) {
+  WEFT_NEEDS(built_with_otf2(), "built without OTF2");
+  const support::TempDir dir;
+  MemoryTrace t = overtaken();
+  t.add(0, {.kind = OpKind::irecv, .peer = kAnySource, .tag = kAnyTag, .amount = 10000, .request = 0});
+  t.add(0, {.kind = OpKind::request_free, .request = 0});
+  t.add(0, {.kind = OpKind::recv, .peer = kAnySource, .tag = kAnyTag, .amount = 10000});
+  t.p2p(1, OpKind::send, 0, 7, 1000);
+  t.p2p(2, OpKind::send, 0, 9, 5000);
+  ASSERT_EQ(exported(t, dir.path("a")), "");
+  EXPECT_THAT(archived(dir.path("a"), 0), ElementsAre("irecv 2 tag 9 5000 B", "recv 1 tag 7 1000 B"));
+}
+
 TEST(Otf2Replay, SoHaveRequestsPersistentOnesAndSendrecvs) {
   WEFT_NEEDS(built_with_otf2(), "built without OTF2");
   const support::TempDir dir;

@@ -24,6 +24,7 @@ class ProgramRegion {
     any_ = true;
     last_ = std::max(last_, end);
   }
+  [[nodiscard]] std::int64_t last() const { return last_; }
   // Behind all of them: computation went on until `time`.
   void end(std::int64_t time) {
     if (time > last_ && !inside_) enter(last_);
@@ -42,6 +43,17 @@ class ProgramRegion {
   bool any_ = false;
   bool inside_ = false;
 };
+
+// The end of a rank that computed until `computed`. `waits`: for requests that the program left.
+Result<void> end_rank(otf2::RankExporter& rank, ProgramRegion& program, std::int64_t computed, bool waits) {
+  const std::int64_t now = std::max(computed, program.last());
+  if (waits && rank.something_is_left()) {
+    program.operation(now, now);
+    WEFT_TRY(rank.wait_for_what_is_left(now));
+  }
+  program.end(now);
+  return {};
+}
 
 constexpr std::string_view kRegionsOnly =
     "regions only: an archive does not say which of them found its message";
@@ -71,8 +83,7 @@ Result<void> write_recorded(TraceReader& trace, std::uint32_t r, otf2::RankExpor
       }
     }
   }
-  program.end(now);
-  return {};
+  return end_rank(rank, program, now, true);
 }
 
 // The operations of a rank, all of them.
@@ -132,8 +143,10 @@ Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedR
       WEFT_TRY(write(i, t));
       if (all.is_pair(i)) WEFT_TRY(write(++i, t));
     }
-  program.end(computed);
-  return {};
+  // A rank that hangs waits for nothing more.
+  const std::size_t n = all.ops.size();
+  const std::size_t last = n > 1 && all.is_pair(n - 2) ? n - 2 : n - 1;
+  return end_rank(rank, program, computed, n > 0 && time_of(last).end >= 0);
 }
 
 // What the accelerator of a rank did: a location for each of its lanes.

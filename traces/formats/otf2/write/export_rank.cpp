@@ -174,6 +174,15 @@ Result<void> RankExporter::complete_receive(const Op& completion, const Op& op, 
   return {};
 }
 
+Result<void> RankExporter::complete_collective(const Op& op, const Posted& p, std::uint64_t index,
+                                               std::int64_t time) {
+  WEFT_ASSIGN(const Totals t, totals(op, p.list, index));
+  out_.icollective_complete(time, collective_number(blocking_form(op.kind)), op.comm.index(),
+                            is_rooted(op.kind) ? rank_in(op.comm, op.peer) : ArchiveWriter::kNoRoot, t.sent,
+                            t.received, p.id);
+  return {};
+}
+
 Result<void> RankExporter::complete_one(const Op& completion, std::uint32_t slot, std::uint64_t index,
                                         std::int64_t time) {
   const RequestBook::Entry* e = requests_.find(slot);
@@ -181,10 +190,7 @@ Result<void> RankExporter::complete_one(const Op& completion, std::uint32_t slot
   const Op& op = e->op;
   const Posted& p = posted_[slot];
   if (is_nonblocking_collective(op.kind)) {
-    WEFT_ASSIGN(const Totals t, totals(op, p.list, index));
-    out_.icollective_complete(time, collective_number(blocking_form(op.kind)), op.comm.index(),
-                              is_rooted(op.kind) ? rank_in(op.comm, op.peer) : ArchiveWriter::kNoRoot, t.sent,
-                              t.received, p.id);
+    return complete_collective(op, p, index, time);
   } else if (op.peer == kProcNull) {
     // nothing was posted
   } else if (is_receive_request(op.kind)) {
@@ -221,6 +227,55 @@ Result<void> RankExporter::complete(const Op& op, std::span<const std::int64_t> 
     WEFT_TRY(complete_one(op, s, index, time));
     requests_.complete(s);
   }
+  return {};
+}
+
+// --- what nobody waits for ---
+
+// A receive or a collective that is under way. A send that nobody waits for needs no record of its end.
+bool RankExporter::goes_on(const RequestBook::Entry& e) {
+  if (!e.active) return false;
+  return is_nonblocking_collective(e.op.kind) || (is_receive_request(e.op.kind) && e.op.peer != kProcNull);
+}
+
+void RankExporter::free(std::uint32_t slot) {
+  if (const RequestBook::Entry* e = requests_.find(slot); e != nullptr && goes_on(*e))
+    freed_.push_back({e->op, e->index, posted_[slot], slot});
+  requests_.free(slot);
+}
+
+// In the order in which they were posted.
+std::vector<RankExporter::Left> RankExporter::left() const {
+  std::vector<Left> all = freed_;
+  requests_.for_each([&](std::uint32_t slot, const RequestBook::Entry& e) {
+    if (goes_on(e)) all.push_back({e.op, e.index, posted_.at(slot), slot});
+  });
+  // A receive that took nothing in the replay is under way for ever.
+  std::erase_if(all, [this](const Left& l) {
+    return matches_ && is_receive_request(l.op.kind) && !l.posted.cancelled &&
+           matches_->find(l.posted.by, l.slot) == nullptr;
+  });
+  std::ranges::sort(all, {}, [](const Left& l) { return l.posted.id; });
+  return all;
+}
+
+Result<void> RankExporter::wait_for_what_is_left(std::int64_t time) {
+  // The wait that the program lacks: it does not say what came.
+  const Op wait{.kind = OpKind::wait, .peer = kAnySource, .tag = kAnyTag};
+  for (const Left& l : left()) {
+    out_.enter(time, region_of(OpKind::wait));
+    if (is_receive_request(l.op.kind))
+      WEFT_TRY(complete_receive(wait, l.op, l.posted, l.slot, l.index, time));
+    else
+      WEFT_TRY(complete_collective(l.op, l.posted, l.index, time));
+    out_.leave(time, region_of(OpKind::wait));
+  }
+  freed_.clear();
+  std::vector<std::uint32_t> over;
+  requests_.for_each([&](std::uint32_t slot, const RequestBook::Entry& e) {
+    if (goes_on(e)) over.push_back(slot);
+  });
+  for (const std::uint32_t slot : over) requests_.complete(slot);
   return {};
 }
 
@@ -356,6 +411,7 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
       return {};
     }
   }
+  if (op.kind == OpKind::finalize) WEFT_TRY(wait_for_what_is_left(begin));
   if (!in_sendrecv_) out_.enter(begin, region_of(op.kind));
   const bool second_half = in_sendrecv_;
   in_sendrecv_ = op.kind == OpKind::sendrecv;
@@ -376,7 +432,7 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
   } else if (op.kind == OpKind::startall) {
     for (const std::int64_t slot : list) start(static_cast<std::uint32_t>(slot), {}, index, begin);
   } else if (op.kind == OpKind::request_free) {
-    requests_.free(op.request);
+    free(op.request);
   } else if (op.kind == OpKind::cancel) {
     posted_[op.request].cancelled = true;
   }

@@ -3,7 +3,8 @@
 // What comes back from reading the archive are the same messages, completions, collectives and communicators in the same
 // order (docs/otf2.md). What OTF2 has no record for is refused with the position of the operation, or, where nothing of
 // it moves data (probes, polls, launches of kernels and waits for them), kept as a region only.
-// Memory: the request slots in use, and of each communicator that the rank uses where it stands in it.
+// Memory: the request slots in use, receives that were freed, and of each communicator that the rank uses where it stands
+// in it.
 #pragma once
 
 #include <optional>
@@ -40,6 +41,12 @@ class RankExporter {
   // An operation that is no computation, from `begin` to `end` (picoseconds). Errors: kNotSupported.
   Result<void> write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
                      std::int64_t begin, std::int64_t end);
+  // What nothing completed and has no record yet: receives, freed ones, too, and collectives. Of a replay: receives that
+  // took a message there, or were cancelled.
+  [[nodiscard]] bool something_is_left() const { return !left().empty(); }
+  // Waits for it at `time`. To be called behind the last operation; write() does so before a finalize.
+  // Errors: kNotSupported.
+  Result<void> wait_for_what_is_left(std::int64_t time);
 
  private:
   struct Posted {
@@ -47,6 +54,13 @@ class RankExporter {
     std::uint64_t by = 0;  // the operation that posted or started it
     bool cancelled = false;
     std::vector<std::int64_t> list;  // of the operation that made it, of a persistent one of its start
+  };
+  // A request that nothing completed.
+  struct Left {
+    Op op;  // that made it
+    std::uint64_t index = 0;
+    Posted posted;
+    std::uint32_t slot = kNoRequest;
   };
   struct Matched {
     std::int64_t peer, tag, bytes;
@@ -72,6 +86,10 @@ class RankExporter {
   Result<void> complete_receive(const Op& completion, const Op& op, const Posted& p, std::uint32_t slot,
                                 std::uint64_t posted, std::int64_t time);
   Result<void> complete_one(const Op& completion, std::uint32_t slot, std::uint64_t index, std::int64_t time);
+  Result<void> complete_collective(const Op& op, const Posted& p, std::uint64_t index, std::int64_t time);
+  [[nodiscard]] static bool goes_on(const RequestBook::Entry& e);
+  [[nodiscard]] std::vector<Left> left() const;
+  void free(std::uint32_t slot);
   Result<void> collective(const Op& op, std::span<const std::int64_t> list, std::uint64_t index,
                           std::int64_t begin, std::int64_t end);
   Result<Totals> totals(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
@@ -87,6 +105,7 @@ class RankExporter {
   const std::optional<Matches> matches_;
   RequestBook requests_;
   std::unordered_map<std::uint32_t, Posted> posted_;  // by slot
+  std::vector<Left> freed_;
   std::uint64_t next_id_ = 0;
   std::unordered_map<std::uint32_t, std::unordered_map<std::int32_t, std::uint32_t>>
       ranks_in_;  // by communicator
