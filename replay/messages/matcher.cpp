@@ -168,16 +168,19 @@ std::uint32_t Matcher::settle(std::uint32_t i) {
   }
   Receiver& a = receivers_[m.dst];
   link_last<&Message::all_next, &Message::all_prev>(messages_, a.msg_head, a.msg_tail, i);
-  m.place = next_place_++;
   if (a.msgs_indexed) index_any(i);
-  if (a.shown && may_be_shown(m)) shown_.add(m, i);
+  if (a.shown) list(i);
   return kNone;
 }
 
 void Matcher::list_shown(std::uint32_t rank) {
   receivers_[rank].shown = true;
-  for (std::uint32_t m = receivers_[rank].msg_head; m != kNone; m = messages_[m].all_next)
-    if (may_be_shown(messages_[m])) shown_.add(messages_[m], m);
+  for (std::uint32_t m = receivers_[rank].msg_head; m != kNone; m = messages_[m].all_next) list(m);
+}
+
+void Matcher::list(std::uint32_t i) {
+  shown_.take_place(i);
+  if (may_be_shown(messages_[i])) shown_.add(messages_[i], i);
 }
 
 void Matcher::index_any(std::uint32_t i) {

@@ -155,6 +155,7 @@ class Matcher {
   }
   void index_any(std::uint32_t m);
   void list_shown(std::uint32_t rank);
+  void list(std::uint32_t message);
   // As far as it takes no more than that it is there: that of an eager message is when its data are.
   [[nodiscard]] static bool may_be_shown(const Message& m) {
     return m.protocol != Protocol::kEager || (m.state & kArrived) != 0;
@@ -168,7 +169,6 @@ class Matcher {
   std::size_t unexpected_ = 0;
   std::uint64_t next_sequence_ = 0;
   ShownMessages shown_;
-  std::uint64_t next_place_ = 0;  // of a message in the queue of its receiver
   // Of a receiver's queues that are indexed: receives from any source by their tag; messages by theirs, and whatever the tag.
   TagIndex any_recv_index_, any_msg_index_, any_tag_index_;
 };

@@ -66,7 +66,6 @@ struct alignas(64) Message {
   // For the critical path: the node that it began at, and the link that held it back last.
   std::uint32_t path = kNone;
   LinkId held_by;
-  std::uint64_t place = 0;  // in its receiver's queue, as numbers that grow
 
   [[nodiscard]] Found found() const {
     return (state & kFoundAtPoll) != 0 ? Found::kAtPoll : Found::kWaitedFor;
