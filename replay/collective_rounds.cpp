@@ -29,8 +29,8 @@ Result<CollectiveCall> CollectiveRounds::begin(const Rules& rules, std::uint32_t
   return told;
 }
 
-Elapsed CollectiveRounds::open(const Rules& rules) {
-  receive_cost_ = kNoTime;
+void CollectiveRounds::open(const Rules& rules) {
+  send_cost_ = receive_cost_ = kNoTime;
   if (next_ == schedule_.messages.size()) {
     schedule_.go_on();
     rules.choices.build(call_, comm_, rules.comms.members(comm_), me_, schedule_);
@@ -40,11 +40,9 @@ Elapsed CollectiveRounds::open(const Rules& rules) {
   const auto size = static_cast<std::uint32_t>(list.size());
   round_end_ = next_;
   while (round_end_ < size && list[round_end_].round == list[next_].round) ++round_end_;
-  Elapsed cost;
-  if (rules.cost.has_cpu_costs())
-    for (std::uint32_t i = next_; i < round_end_; ++i)
-      if (list[i].send) cost += rules.cost.isend(list[i].bytes);
-  return cost;
+  if (!rules.cost.has_cpu_costs()) return;
+  for (std::uint32_t i = next_; i < round_end_; ++i)
+    if (list[i].send) send_cost_ += rules.cost.isend(list[i].bytes);
 }
 
 }  // namespace weft::replay

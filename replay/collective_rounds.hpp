@@ -43,8 +43,8 @@ class CollectiveRounds {
 
   // All rounds were posted.
   [[nodiscard]] bool over() const { return next_ == schedule_.messages.size() && !schedule_.more(); }
-  // Makes the next round the one that is posted; returns its send overheads. REQUIRES: !over(); the round before is over.
-  Elapsed open(const Rules& rules);
+  // Makes the next round the one that is posted. REQUIRES: !over(); the round before is over.
+  void open(const Rules& rules);
   // post_one(message) for each message of the round in order, of the wanted sort. Stops where it returns false.
   struct RoundMessage {
     bool send = false;
@@ -85,7 +85,8 @@ class CollectiveRounds {
     schedule_.messages = std::vector<ScheduleMessage>();
     next_ = round_end_ = 0;
   }
-  // Processor time of the receives of the round that was posted.
+  // Processor time of the sends of the round that is open, and of the receives of it that were posted.
+  [[nodiscard]] Elapsed send_cost() const { return send_cost_; }
   [[nodiscard]] Elapsed receive_cost() const { return receive_cost_; }
 
   [[nodiscard]] std::uint32_t me() const { return me_; }  // rank in the communicator
@@ -102,7 +103,7 @@ class CollectiveRounds {
   std::int32_t tag_ = 0;
   std::uint32_t me_ = 0;
   std::uint32_t next_ = 0, round_end_ = 0;  // first message of the round that is posted, end of it
-  Elapsed receive_cost_;
+  Elapsed send_cost_, receive_cost_;
   RankSchedule schedule_;
   // Whose rounds follow those of the schedule; its lists are in `counts_`. Only while schedule_.more().
   CollectiveCall call_;

@@ -18,7 +18,7 @@ namespace weft::replay {
 // wait counts for its last message, from that message's end backwards: contention, data alone, latency, handshake, and
 // before that whoever was not there yet. Collectives count by the messages that they are made of, round by round.
 enum class Cause : std::uint8_t {
-  kSendOverhead,  // processor time of sends
+  kSendOverhead,  // processor time of sends, a rank's own and that of senders that it waits for
   kRecvOverhead,  // ... of receives
   kPolls,         // ... of probes and tests
   kHandshake,     // request and permission of a rendezvous are under way

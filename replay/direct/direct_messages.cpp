@@ -161,8 +161,8 @@ void DirectReplay::post_send(std::uint32_t src, const Lane& l, const traces::Op&
   const std::uint32_t i = messages_.take();
   Channels::Channel& c = channels_.find(src, dst, op.comm.index());
   Message& m = messages_[i];
-  const bool over =
-      begin_message(m, cost_, {src, dst, op.comm.index(), op.tag, op.amount, op.kind, form}, target, at);
+  const bool over = begin_message(
+      m, cost_, {src, dst, op.comm.index(), op.tag, op.amount, op.kind, form, paid_}, target, at);
   if (audits_.matches != nullptr) audits_.matches->sent(i, m);
   m.route = c.route;
   m.route_epoch = c.epoch;

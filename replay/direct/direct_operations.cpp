@@ -32,7 +32,7 @@ using traces::OpKind;
 [[gnu::always_inline]] inline Step DirectReplay::send(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
   if (op.peer == kProcNull) return Step::kDone;
   if (k.stage == Stage::kFresh) {
-    if (overheads_) spend(r, k, l, Part::kSend, cost_.send(op.amount), Cause::kSendOverhead);
+    if (overheads_) pay_sends(r, k, l, Part::kSend, cost_.send(op.amount));
     k.pending = 1;
     post_send(r, l, op, Target{Target::kBlocking});
     if (given_up_ || await(k) == Step::kBlocked) return Step::kBlocked;
@@ -68,10 +68,8 @@ Step DirectReplay::sendrecv(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
     const auto receive = [&] {
       if (receives) post_recv(r, l, half, t);
     };
-    if (d > kNoTime) {
-      receive();
-      spend(r, k, l, Part::kSend, d, Cause::kSendOverhead);
-    }
+    if (d > kNoTime) receive();
+    if (overheads_) pay_sends(r, k, l, Part::kSend, d);
     if (sends) {
       Op sent = op;
       sent.kind = OpKind::send;
@@ -114,8 +112,7 @@ template <bool kReceive>
 }
 
 [[gnu::always_inline]] inline Step DirectReplay::isend(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
-  if (overheads_ && op.peer != kProcNull)
-    spend(r, k, l, Part::kSend, cost_.isend(op.amount), Cause::kSendOverhead);
+  if (overheads_ && op.peer != kProcNull) pay_sends(r, k, l, Part::kSend, cost_.isend(op.amount));
   if (op.request != traces::kNoRequest && !begin(l, op.request, false)) return give_up();
   post_request<false>(r, l, op, target_of(op));
   return posted();
@@ -219,15 +216,12 @@ Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& c) {
       if (l.clock != c.since) k.since = c.since;
       return Step::kDone;
     }
-    const Elapsed cost = c.rounds.open(rules());
+    c.rounds.open(rules());
     k.pending = 0;
-    if (cost > kNoTime) {
-      post_round(r, k, l, c, true, false);
-      spend(r, k, l, Part::kCollective, cost, Cause::kSendOverhead);
-      post_round(r, k, l, c, false, true);
-    } else {
-      post_round(r, k, l, c, true, true);
-    }
+    const bool pays = c.rounds.send_cost() > kNoTime;
+    if (pays) post_round(r, k, l, c, true, false);
+    if (overheads_) pay_sends(r, k, l, Part::kCollective, c.rounds.send_cost());
+    post_round(r, k, l, c, !pays, true);
     c.rounds.posted();
     c.posted = true;
     if (await(k) == Step::kBlocked) return Step::kBlocked;
@@ -265,13 +259,10 @@ Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
         post_request<false>(r, l, posted, Target{slot});
     }
   };
-  if (cost == kNoTime) {
-    post(true, true);
-  } else {
-    post(true, false);
-    spend(r, k, l, Part::kSend, cost, Cause::kSendOverhead);
-    post(false, true);
-  }
+  const bool pays = cost > kNoTime;
+  if (pays) post(true, false);
+  if (overheads_) pay_sends(r, k, l, Part::kSend, cost);
+  post(!pays, true);
   return posted();
 }
 

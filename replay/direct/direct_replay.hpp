@@ -162,6 +162,11 @@ class DirectReplay final : private PollView {
     k.spend(part, d);
     pass(k, l, d);
   }
+  // That of the sends of a call, which it posts next.
+  void pay_sends(std::uint32_t r, Rank& k, Lane& l, Part part, Elapsed d) {
+    paid_ = ShortElapsed(d);
+    spend(r, k, l, part, d, Cause::kSendOverhead);
+  }
   static void pass(Rank& k, Lane& l, Elapsed d) {
     if (d == kNoTime) return;
     k.since = l.clock;
@@ -277,7 +282,8 @@ class DirectReplay final : private PollView {
   Hindsight hindsight_;  // off: for what series tell
   RunAhead run_ahead_;
   SeriesRuns series_;
-  bool overheads_;  // calls take processor time
+  bool overheads_;     // calls take processor time
+  ShortElapsed paid_;  // by the call that posts sends, for these
   Elapsed test_cost_;
   bool given_up_ = false;
   bool contended_ = false;

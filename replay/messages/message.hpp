@@ -1,6 +1,7 @@
 // One point-to-point message in flight or waiting, and one posted receive.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,18 @@ struct Target {
   static constexpr std::uint32_t kBlocking = 0x7fffffffu;
   static constexpr std::uint32_t kActivity = 0x80000000u;
   std::uint32_t value = kNobody;
+};
+
+// A length of time in eight bytes: its 53 upper bits, so to the tick up to 2 us.
+class ShortElapsed {
+ public:
+  constexpr ShortElapsed() = default;
+  explicit ShortElapsed(Elapsed d) : ticks_(network::detail::to_double(d.ticks())) {}
+  [[nodiscard]] bool any() const { return std::bit_cast<std::int64_t>(ticks_) != 0; }
+  [[nodiscard]] Elapsed elapsed() const { return Elapsed::of_ticks(network::detail::to_ticks(ticks_)); }
+
+ private:
+  double ticks_ = 0;
 };
 
 // Bits of Message::state.
@@ -59,14 +72,17 @@ struct alignas(64) Message {
   Elapsed ideal;       // transfer alone
   Instant left;        // data left: from here on they wait out the latency
 
-  Instant posted;   // send posted
+  Instant posted;   // send posted, its processor time paid
   Instant visible;  // envelope at the receiver, if it is not matched earlier (probes)
   Instant matched;  // a receive was found, unless the data left without one; before that: it had its turn
 
   // For the critical path: the node that it began at, and the link that held it back last.
   std::uint32_t path = kNone;
   LinkId held_by;
+  ShortElapsed paid;  // processor time of its send, and of others that the same call posts
 
+  // Its send was called.
+  [[nodiscard]] Instant called() const { return posted + (kNoTime - paid.elapsed()); }
   [[nodiscard]] Found found() const {
     return (state & kFoundAtPoll) != 0 ? Found::kAtPoll : Found::kWaitedFor;
   }

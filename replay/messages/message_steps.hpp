@@ -32,6 +32,7 @@ struct Sent {
   std::int64_t bytes = 0;
   traces::OpKind kind{};
   SendForm form = SendForm::kAsAny;
+  ShortElapsed paid{};  // Message::paid
 };
 
 // Makes m the message of a send at `now`, of whose end `target` is to be told. True: the send is over at once, so `target` is to be
@@ -46,6 +47,7 @@ struct Sent {
   m.bytes = sent.bytes;
   m.protocol = cost.protocol_of(sent.kind, sent.bytes);
   m.posted = now;
+  m.paid = sent.paid;
   if ((sent.context & Target::kActivity) != 0) m.state |= kCollective;
   if (sent.form == SendForm::kAsAny) [[likely]] {
     if (m.protocol != Protocol::kRendezvous) return true;

@@ -18,12 +18,12 @@ void Transfers::no_route(const Message& m) {
 }
 
 void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
-                          std::int64_t bytes, OpKind kind, Target target, SendForm form) {
+                          std::int64_t bytes, OpKind kind, Target target, Elapsed paid, SendForm form) {
   ranks_[src].computed = false;
   const std::uint32_t i = messages_.take();
   Message& m = messages_[i];
-  const bool over =
-      begin_message(m, cost_, {src, dst, context, tag, bytes, kind, form}, target, agenda_.now());
+  const bool over = begin_message(m, cost_, {src, dst, context, tag, bytes, kind, form, ShortElapsed(paid)},
+                                  target, agenda_.now());
   hindsight_.sent(i, m, src, target);
   if (audit_ != nullptr) audit_->sent(i, m);
   if (over)

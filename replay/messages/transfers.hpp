@@ -70,9 +70,11 @@ class Transfers {
         agenda_(agenda),
         look_ahead_(ranks_.many()) {}
 
-  // ---- What ranks and collectives do. `context`: communicator, with the top bit set for messages of a collective. `form`: as Sent::form.
+  // ---- What ranks and collectives do. `context`: communicator, with the top bit set for messages of a collective. `paid`: by the call, for its
+  // sends. `form`: as Sent::form.
   void post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
-                 std::int64_t bytes, traces::OpKind kind, Target target, SendForm form = SendForm::kAsAny);
+                 std::int64_t bytes, traces::OpKind kind, Target target, Elapsed paid,
+                 SendForm form = SendForm::kAsAny);
   // Returns the row that it is posted as, kNone if it met its message at once.
   std::uint32_t post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
                           std::int64_t bytes, Target target);

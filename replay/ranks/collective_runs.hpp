@@ -124,7 +124,8 @@ void CollectiveRuns::post(std::uint32_t run, Port& port, bool receives, bool sen
   c.rounds.post(rules(), receives, sends, [&](const CollectiveRounds::RoundMessage& m) {
     ++c.pending;
     if (m.send)
-      port.post_send(c.rank, m.peer, m.context, m.tag, m.bytes, traces::OpKind::isend, mine, m.form);
+      port.post_send(c.rank, m.peer, m.context, m.tag, m.bytes, traces::OpKind::isend, mine,
+                     c.rounds.send_cost(), m.form);
     else
       port.post_recv(c.rank, static_cast<std::int32_t>(m.peer), m.context, m.tag, m.bytes, mine);
     return !agenda_.failed();
@@ -143,12 +144,12 @@ void CollectiveRuns::advance(std::uint32_t run, Port& port) {
     if (c.step == Step::kReceived) {
       hindsight_.round_over(run);
       if (c.rounds.over()) return finish(run);
-      const Elapsed cost = c.rounds.open(rules());
+      c.rounds.open(rules());
       c.pending = 1;  // holds the round open while it is posted
       c.step = Step::kSending;
-      if (cost > kNoTime) {
+      if (c.rounds.send_cost() > kNoTime) {
         post(run, port, true, false);
-        return agenda_.post_in_turn(cost, EventKind::kActivityTimer, run);
+        return agenda_.post_in_turn(c.rounds.send_cost(), EventKind::kActivityTimer, run);
       }
       post(run, port, true, true);
     } else {

@@ -84,13 +84,12 @@ Step Operations::launch(std::uint32_t r, Rank& k, const Op& op) {
 Step Operations::send(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
   if (op.peer == kProcNull || k.stage == Stage::kFinishing) return Step::kDone;
-  if (k.stage == Stage::kFresh && overheads_) {
-    const Elapsed d = cost_.send(op.amount);
-    if (d > kNoTime) return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
-  }
+  const Elapsed d = overheads_ ? cost_.send(op.amount) : kNoTime;
+  if (k.stage == Stage::kFresh && d > kNoTime)
+    return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
   k.pending = 1;
   transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount, op.kind,
-                       Target{Target::kBlocking});
+                       Target{Target::kBlocking}, d);
   if (k.pending == 0) return Step::kDone;
   k.stage = Stage::kFinishing;
   return Step::kBlocked;
@@ -136,18 +135,18 @@ Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op, const Op& half
   const auto post_half = [&] {
     if (receives) transfers_.post_recv(r, half.peer, half.comm.index(), half.tag, half.amount, t);
   };
-  if (k.stage == Stage::kFresh) {
-    k.pending = (sends ? 1u : 0u) + (receives ? 1u : 0u);
-    const Elapsed d = overheads_ && sends ? cost_.send(op.amount) : kNoTime;
-    if (d > kNoTime) {
-      post_half();
-      return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
-    }
-  }
   if (k.stage != Stage::kWaiting) {
+    const Elapsed d = overheads_ && sends ? cost_.send(op.amount) : kNoTime;
+    if (k.stage == Stage::kFresh) {
+      k.pending = (sends ? 1u : 0u) + (receives ? 1u : 0u);
+      if (d > kNoTime) {
+        post_half();
+        return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
+      }
+    }
     if (sends)
       transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount,
-                           OpKind::send, t);
+                           OpKind::send, t, d);
     if (k.stage == Stage::kFresh) post_half();
     if (k.pending > 0) {
       k.stage = Stage::kWaiting;
@@ -161,7 +160,7 @@ Step Operations::sendrecv(std::uint32_t r, Rank& k, const Op& op, const Op& half
   return Step::kBothDone;
 }
 
-void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op) {
+void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op, Elapsed paid) {
   if (op.peer == kProcNull) {
     hindsight_.no_message(r, slot);
     k.requests.complete(slot, Requests::kNoMessage);
@@ -169,7 +168,7 @@ void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, cons
   }
   if (!k.requests.is_receive(slot))
     return transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount,
-                                op.kind, Target{slot});
+                                op.kind, Target{slot}, paid);
   const std::uint32_t row =
       transfers_.post_recv(r, op.peer, op.comm.index(), op.tag, op.amount, Target{slot});
   if (row != kNone) k.requests.stands_in(slot, row);
@@ -177,18 +176,17 @@ void Operations::post_request(std::uint32_t r, Rank& k, std::uint32_t slot, cons
 
 Step Operations::isend(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kSend;
-  if (k.stage == Stage::kFresh && overheads_ && op.peer != kProcNull) {
-    const Elapsed d = cost_.isend(op.amount);
-    if (d > kNoTime) return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
-  }
+  const Elapsed d = overheads_ && op.peer != kProcNull ? cost_.isend(op.amount) : kNoTime;
+  if (k.stage == Stage::kFresh && d > kNoTime)
+    return pay(r, k, d, Cause::kSendOverhead, Stage::kOverheadPaid);
   if (op.request == traces::kNoRequest) {  // the program freed the request at once
     if (op.peer != kProcNull)
       transfers_.post_send(r, static_cast<std::uint32_t>(op.peer), op.comm.index(), op.tag, op.amount,
-                           op.kind, Target{});
+                           op.kind, Target{}, d);
     return Step::kDone;
   }
   if (!k.requests.begin(op.request, false)) return in_use(r, op);
-  post_request(r, k, op.request, op);
+  post_request(r, k, op.request, op, d);
   return Step::kDone;
 }
 
@@ -199,7 +197,7 @@ Step Operations::irecv(std::uint32_t r, Rank& k, const Op& op) {
     return Step::kDone;
   }
   if (!k.requests.begin(op.request, true)) return in_use(r, op);
-  post_request(r, k, op.request, op);
+  post_request(r, k, op.request, op, kNoTime);
   return Step::kDone;
 }
 
@@ -228,24 +226,26 @@ Step Operations::start(std::uint32_t r, Rank& k, const Op& op) {
   const std::int64_t single = op.request;
   std::span<const std::int64_t> slots(&single, 1);
   if (op.kind == OpKind::startall) slots = k.program.list(k.pc, op);
-  const auto post = [&](bool receives, bool sends) {
-    for (const std::int64_t v : slots) {
-      const auto slot = static_cast<std::uint32_t>(v);
-      if (k.requests.is_receive(slot) ? receives : sends)
-        post_request(r, k, slot, k.requests.restart(slot, op));
-    }
-    return Step::kDone;
-  };
-  if (k.stage == Stage::kOverheadPaid) return post(false, true);
+  if (k.stage == Stage::kFresh)
+    for (const std::int64_t v : slots)
+      if (!k.requests.is_inactive(v))
+        return bad(r, fmt::format("request {} is started but is not an inactive persistent one", v));
   Elapsed cost;
   for (const std::int64_t v : slots) {
-    if (!k.requests.is_inactive(v))
-      return bad(r, fmt::format("request {} is started but is not an inactive persistent one", v));
     const auto slot = static_cast<std::uint32_t>(v);
     const Op& posted = k.requests.operation(slot);
     if (overheads_ && !k.requests.is_receive(slot) && posted.peer != kProcNull)
       cost += cost_.isend(posted.amount);
   }
+  const auto post = [&](bool receives, bool sends) {
+    for (const std::int64_t v : slots) {
+      const auto slot = static_cast<std::uint32_t>(v);
+      if (k.requests.is_receive(slot) ? receives : sends)
+        post_request(r, k, slot, k.requests.restart(slot, op), cost);
+    }
+    return Step::kDone;
+  };
+  if (k.stage == Stage::kOverheadPaid) return post(false, true);
   if (cost == kNoTime) return post(true, true);
   post(true, false);
   return pay(r, k, cost, Cause::kSendOverhead, Stage::kOverheadPaid);

@@ -102,8 +102,8 @@ class Operations {
   Step region(std::uint32_t r, const Op& op);
 
   // The requests that a completion operation waits for.
-  // Posts the message of request `slot`, which was started.
-  void post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op);
+  // Posts the message of request `slot`, which was started. `paid`: as Transfers::post_send().
+  void post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op, Elapsed paid);
   // Calls the collective, whose end `target` is told.
   void call_collective(std::uint32_t r, const Op& op, Target target) {
     const std::uint32_t run = collectives_.begin(r, op, target);

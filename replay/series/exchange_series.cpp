@@ -74,6 +74,7 @@ void SeriesPattern::exchange(std::vector<double>& time, std::vector<double>& scr
       m.waits.transfer += part(c.transfer);
       m.waits.latency += part(c.latency);
       m.waits.handshake += part(c.request + c.permission);
+      m.waits.send_overhead += part(c.send_overhead);
       m.waits.late_sender += wait;
     }
   }

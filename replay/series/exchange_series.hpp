@@ -36,8 +36,8 @@ struct SeriesMessage {
   };
   // What the two sides waited for, seconds over all exchanges; a sender that waits pays all of `cost` besides.
   struct Waits {
-    double transfer = 0, latency = 0, handshake = 0, late_sender = 0;  // of the receiver
-    double late_receiver = 0;                                          // of the sender
+    double transfer = 0, latency = 0, handshake = 0, send_overhead = 0, late_sender = 0;  // of the receiver
+    double late_receiver = 0;                                                             // of the sender
   };
   std::uint32_t from = 0;
   std::uint32_t to = 0;

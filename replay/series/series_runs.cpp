@@ -213,6 +213,7 @@ void SeriesRuns::book_waits(std::int64_t exchanges) {
     add(m.to, Cause::kTransfer, m.waits.transfer);
     add(m.to, Cause::kLatency, m.waits.latency);
     add(m.to, Cause::kHandshake, m.waits.handshake);
+    add(m.to, Cause::kSendOverhead, m.waits.send_overhead);
     add(m.to, Cause::kLateSender, m.waits.late_sender);
     if (!m.cost.send_waits) continue;
     add(m.from, Cause::kHandshake, n * (m.cost.request + m.cost.permission));

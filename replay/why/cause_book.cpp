@@ -35,7 +35,16 @@ void CauseBook::explain(Account& account, const Message& m, bool sender, Instant
     }
     if (back_to(m.posted, Cause::kHandshake)) return;
   }
+  if (m.paid.any() && !sender) [[unlikely]]
+    return explain_call(account, m, from, to);
   account[static_cast<std::size_t>(sender ? Cause::kLateReceiver : Cause::kLateSender)] += to - from;
+}
+
+// What the receiver waited for before the send was posted. Apart, so that explain() is short where sends cost nothing.
+[[gnu::noinline]] void CauseBook::explain_call(Account& account, const Message& m, Instant from, Instant to) {
+  const Instant called = std::clamp(m.called(), from, to);
+  account[static_cast<std::size_t>(Cause::kSendOverhead)] += to - called;
+  account[static_cast<std::size_t>(Cause::kLateSender)] += called - from;
 }
 
 void CauseBook::waited_for_series(std::uint32_t rank, const std::array<double, kCauseCount>& seconds,

@@ -49,6 +49,7 @@ class CauseBook {
   [[nodiscard]] Elapsed sum_of_collectives(Cause c) const { return expanded_[late(c)]; }
 
  private:
+  static void explain_call(Account& account, const Message& m, Instant from, Instant to);
   [[nodiscard]] static constexpr std::size_t late(Cause c) { return c == Cause::kLateReceiver ? 1 : 0; }
   // Processor time stands on the first cache line, what most waits are on the second (Cause).
   struct alignas(64) Row {

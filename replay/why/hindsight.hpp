@@ -47,7 +47,7 @@ class Hindsight {
     if (!any_) return;
     ideal_.sent(row, rank, target);
     path_.sent(m, rank, target);
-    if ((m.state & kCollective) == 0) waits_.calls(rank);
+    waits_.sent(m);
   }
   void posted(std::uint32_t receive, std::uint32_t rank, Target target) {
     if (any_) ideal_.posted(receive, rank, target);

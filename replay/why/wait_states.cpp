@@ -100,7 +100,12 @@ void WaitStates::add_activity(std::uint32_t rank, Tick from, Tick to, Tick sign)
   }
 }
 
-// ---- Who met whom.
+// ---- Who met whom. Waits end when a send is called, and ranks meet when it is posted: so stretches are cut there.
+
+void WaitStates::called_send(const Message& m) {
+  cut(m.src, tick(m.called()));
+  cut(m.src, now());
+}
 
 void WaitStates::pair_met(const Message& m, bool late) {
   if (m.src == m.dst || (m.state & kCollective) != 0) return;
@@ -157,7 +162,7 @@ WaitStates::Tick WaitStates::last_met(std::uint32_t rank, std::uint32_t other, T
 void WaitStates::woken(std::uint32_t rank, const Message& m, bool sender) {
   if (!on_) return;
   const Tick from = tick(ranks_[rank].blocked_since);
-  if (!sender) return waited(rank, m.src, from, tick(m.posted), WaitKind::kLateSender);
+  if (!sender) return waited(rank, m.src, from, tick(m.called()), WaitKind::kLateSender);
   if (leaves_at_once(m.protocol)) return;
   // What the request takes on its way is not the receiver's fault.
   const Tick asked = tick(known_at_once_ ? m.posted : m.visible);

@@ -12,7 +12,7 @@
 //  1. The stretches and waits of a rank follow each other without gap or overlap up to Log::until.
 //  2. What a wait is blamed on was recorded before it: blame is handed on from the newest wait to the oldest.
 // Complexity: O(what two ranks did since they met) a wait, once more O(1) a wait for the blame. Memory 32 B a stretch
-// (at most one a message, a region and a wait), 80 B a wait, 16 B a delay of it, about 60 B a pair of ranks that
+// (at most two a message, one a region and a wait), 80 B a wait, 16 B a delay of it, about 60 B a pair of ranks that
 // exchange messages, 48 B a collective. Switched off, a test of one flag each.
 #pragma once
 
@@ -37,7 +37,11 @@ class WaitStates {
   WaitStates(bool on, bool known_at_once, const Ranks& ranks, const Agenda& agenda);
   [[nodiscard]] bool on() const { return on_; }
 
-  // ---- Messages of the program. `rank` calls the send or the receive that somebody may wait for.
+  // ---- Messages; those of collectives do not count. m is posted now, for a send that its sender called before.
+  void sent(const Message& m) {
+    if (on_ && (m.state & kCollective) == 0) called_send(m);
+  }
+  // `rank` calls the receive that somebody may wait for.
   void calls(std::uint32_t rank) {
     if (on_) cut(rank, now());
   }
@@ -121,6 +125,7 @@ class WaitStates {
   [[nodiscard]] static Tick tick(Instant t) { return t.rounded().time_since_epoch().count(); }
   [[nodiscard]] Tick now() const { return tick(agenda_.now()); }
   void cut(std::uint32_t rank, Tick until, Elapsed not_yet = kNoTime);
+  void called_send(const Message& m);
   void pair_met(const Message& m, bool late);
   void pair_met(std::uint32_t of, std::uint32_t with, Tick when);
   [[nodiscard]] std::uint32_t& count_of(std::uint32_t rank, std::uint32_t comm);

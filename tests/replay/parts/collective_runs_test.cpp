@@ -59,7 +59,7 @@ struct World : BareReplay {
 
   // ---- The port.
   void post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
-                 std::int64_t bytes, OpKind, Target target, SendForm) {
+                 std::int64_t bytes, OpKind, Target target, Elapsed, SendForm) {
     sends.push_back({src, dst, context, tag, bytes, target});
     meet();
   }

@@ -61,12 +61,12 @@ TEST(WaitStates, ALateSenderIsBlamedForWhatItDidMoreOf) {
   t.p2p(0, OpKind::recv, 1, 0, kSmall);
   const auto r = run(t);
   expect_waits_add_up(r);
-  // Called at 70, after 3 of overhead; awaited since 30.
-  EXPECT_EQ(kinds(r.wait_states.ranks[0]), (Micros{{"late_sender", 43}}));
-  EXPECT_EQ(kinds(r.wait_states.all), (Micros{{"late_sender", 43}}));
-  EXPECT_EQ(delays(r), (Delays{{"1 computation first", {40, 0}}, {"1 communication", {3, 0}}}));
+  // Called at 70, awaited since 30.
+  EXPECT_EQ(kinds(r.wait_states.ranks[0]), (Micros{{"late_sender", 40}}));
+  EXPECT_EQ(kinds(r.wait_states.all), (Micros{{"late_sender", 40}}));
+  EXPECT_EQ(delays(r), (Delays{{"1 computation first", {40, 0}}}));
   EXPECT_EQ(r.wait_states.ranks[0].longest_for, RankId(1));
-  EXPECT_EQ(r.wait_states.ranks[1].direct, Duration(43 * kMicro));
+  EXPECT_EQ(r.wait_states.ranks[1].direct, Duration(40 * kMicro));
 }
 
 // Five ranks that wait for a sixth for 25 days: what it cost is more than a Duration.
@@ -84,6 +84,43 @@ TEST(WaitStates, SumsOfRanksHaveNoEnd) {
   EXPECT_NEAR(waited, 5 * 2.16e6, 1);
   EXPECT_NEAR(to_seconds(r.wait_states.ranks[5].direct + r.wait_states.ranks[5].propagated), waited, 1e-3);
   EXPECT_NEAR(to_seconds(r.network.late_sender), waited, 1);
+}
+
+// A send is called before its processor time is paid, and so is each of those that are started together.
+TEST(WaitStates, ASendIsCalledBeforeItsProcessorTime) {
+  for (const std::int64_t late : {0, 10})
+    for (const bool together : {false, true}) {
+      MemoryTrace t(3);
+      compute(t, 1, late);
+      if (!together) {
+        t.p2p(1, OpKind::send, 0, 0, kSmall);
+      } else {
+        for (const std::uint32_t to : {0u, 2u}) t.p2p(1, OpKind::send_init, to, 0, kSmall, CommId(0), to);
+        Op start;
+        start.kind = OpKind::startall;
+        t.add(1, start, {0, 2});
+        for (const std::uint32_t of : {0u, 2u}) t.wait(1, of);
+        t.p2p(2, OpKind::recv, 1, 0, kSmall);
+      }
+      t.p2p(0, OpKind::recv, 1, 0, kSmall);
+      auto p = microsecond_platform();
+      p.mpi.send_overhead = Duration(700'001);
+      p.mpi.send_overhead_per_byte = 1 / 3e9;  // no whole number of ticks
+      const auto r = run(t, p);
+      expect_waits_add_up(r);
+      EXPECT_EQ(r.wait_states.count, late == 0 ? 0u : together ? 2u : 1u);
+      Micros want;
+      if (late > 0) want["late_sender"] = static_cast<double>(late);
+      EXPECT_EQ(kinds(r.wait_states.ranks[0]), want);
+      EXPECT_EQ(r.ranks[0].cause(Cause::kLateSender), Duration(late * kMicro));
+      Delays blamed;
+      if (late > 0) blamed["1 computation"] = {late * (together ? 2 : 1), 0};
+      EXPECT_EQ(delays(r), blamed);
+      t.rewind();
+      const auto ahead = replayed(t, p, {});
+      EXPECT_NE(ahead.way, ReplayWay::kEvents);
+      for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(ahead.ranks[k].causes, r.ranks[k].causes) << k;
+    }
 }
 
 // A rendezvous: sent at 3, its request there at 4, its receive called at 100.
@@ -109,40 +146,36 @@ TEST(WaitStates, AWaitHandsTheBlameOn) {
   t.p2p(2, OpKind::recv, 1, 0, kSmall);
   const auto r = run(t);
   expect_waits_add_up(r);
-  // 1 waits until 103, has the data at 105 and received them at 107, sends at 120.
-  EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_sender", 103}}));
-  EXPECT_EQ(kinds(r.wait_states.ranks[2]), (Micros{{"late_sender", 120}}));
-  EXPECT_EQ(delays(r), (Delays{{"0 computation", {100, 100}},
-                               {"0 communication", {3, 3}},
-                               {"1 computation", {10, 0}},
-                               {"1 communication", {7, 0}}}));
+  // 1 waits until 100, has the data at 105 and received them at 107, calls its send at 117.
+  EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_sender", 100}}));
+  EXPECT_EQ(kinds(r.wait_states.ranks[2]), (Micros{{"late_sender", 117}}));
+  EXPECT_EQ(delays(r),
+            (Delays{{"0 computation", {100, 100}}, {"1 computation", {10, 0}}, {"1 communication", {7, 0}}}));
 }
 
 // As above, but 1 waits twice, for 0 and for 3: what 2 waits goes on to both in proportion to how long 1 waited for each.
 TEST(WaitStates, SeveralWaitsShareTheBlameByTheirLength) {
   MemoryTrace t(4);
-  compute(t, 0, 27);
+  compute(t, 0, 30);
   t.p2p(0, OpKind::send, 1, 0, kSmall);
-  t.p2p(1, OpKind::recv, 0, 0, kSmall);  // waits 30, goes on at 34
-  compute(t, 3, 121);
+  t.p2p(1, OpKind::recv, 0, 0, kSmall);  // waits 30, goes on at 37
+  compute(t, 3, 127);
   t.p2p(3, OpKind::send, 1, 0, kSmall);
-  t.p2p(1, OpKind::recv, 3, 0, kSmall);  // waits 90, goes on at 128
+  t.p2p(1, OpKind::recv, 3, 0, kSmall);  // waits 90, goes on at 134
   compute(t, 1, 20);
-  t.p2p(1, OpKind::send, 2, 0, kSmall);  // leaves at 151
+  t.p2p(1, OpKind::send, 2, 0, kSmall);  // called at 154
   compute(t, 2, 120);
-  t.p2p(2, OpKind::recv, 1, 0, kSmall);  // waits 31
+  t.p2p(2, OpKind::recv, 1, 0, kSmall);  // waits 34
   const auto r = run(t);
   expect_waits_add_up(r);
   EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_sender", 120}}));
-  EXPECT_EQ(kinds(r.wait_states.ranks[2]), (Micros{{"late_sender", 31}}));
-  // Since the beginning 1 waited 120 and was busy 20 + 11, 2 computed 120: nothing but communication is more there.
-  const double waited = 31.0 * 120 / 131;
+  EXPECT_EQ(kinds(r.wait_states.ranks[2]), (Micros{{"late_sender", 34}}));
+  // Since the beginning 1 waited 120 and was busy 20 + 14, 2 computed 120: nothing but communication is more there.
+  const double waited = 34.0 * 120 / 134;
   const Delays found = delays(r);
-  EXPECT_NEAR(found.at("1 communication").first, 31 - waited, 1e-5);
-  EXPECT_EQ(found.at("0 computation").first, 27);
-  EXPECT_NEAR(found.at("0 computation").second, waited / 4 * 27 / 30, 1e-5);
-  EXPECT_NEAR(found.at("0 communication").second, waited / 4 * 3 / 30, 1e-5);
-  // 1 was in communication for longer than 3 before it waited for 3: that is for its computation alone.
+  EXPECT_NEAR(found.at("1 communication").first, 34 - waited, 1e-5);
+  EXPECT_EQ(found.at("0 computation").first, 30);
+  EXPECT_NEAR(found.at("0 computation").second, waited / 4, 1e-5);
   EXPECT_EQ(found.at("3 computation").first, 90);
   EXPECT_NEAR(found.at("3 computation").second, waited * 3 / 4, 1e-5);
 }
@@ -262,6 +295,7 @@ TEST(WaitStates, AddUpOnRandomProgramsAndChangeNothing) {
                  .value();
     p.mpi.eager_limit = Bytes(2000);
     p.mpi.recv_overhead = Duration(static_cast<std::int64_t>(seed % 5) * 100'000);
+    p.mpi.send_overhead = Duration(static_cast<std::int64_t>(seed % 3) * 300'000);
     ReplayOptions o;
     o.raw = kModes[seed % 4];
     o.ranks_ahead = false;
