@@ -20,6 +20,7 @@ struct Target {
   static constexpr std::uint32_t kBlocking = 0x7fffffffu;
   static constexpr std::uint32_t kActivity = 0x80000000u;
   std::uint32_t value = kNobody;
+  [[nodiscard]] bool is_activity() const { return value != kNobody && (value & kActivity) != 0; }
 };
 
 // A length of time in eight bytes: its 53 upper bits, so to the tick up to 2 us.

@@ -132,7 +132,7 @@ class Transfers {
             bool sender) {
     hindsight_.side_over(i, rank, t);
     of_requests_.remove(rank, t);
-    if (t.value != Target::kNobody && (t.value & Target::kActivity) != 0)
+    if (t.is_activity())
       collectives_.message_over(t.value & ~Target::kActivity, m, sender);
     else
       waits_.message_over(rank, t, bytes, m, sender);

@@ -166,8 +166,7 @@ class CriticalPath {
   // The newest node of a rank that runs, ended now.
   std::uint32_t cut(std::uint32_t rank, Instant now);
   [[nodiscard]] std::uint32_t actor(std::uint32_t rank, Target t) {
-    const bool run = t.value != Target::kNobody && (t.value & Target::kActivity) != 0;
-    return run ? runs_[t.value & ~Target::kActivity] : cut(rank, agenda_.now());
+    return t.is_activity() ? runs_[t.value & ~Target::kActivity] : cut(rank, agenda_.now());
   }
   // A node, held once, of the life of m up to now. `envelope`: as far as that, whose data may be under way.
   [[nodiscard]] std::uint32_t message(const Message& m, bool sender, bool envelope = false);

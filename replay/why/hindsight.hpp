@@ -50,17 +50,17 @@ class Hindsight {
     waits_.sent(m);
   }
   void posted(std::uint32_t receive, std::uint32_t rank, Target target) {
-    if (any_) ideal_.posted(receive, rank, target);
+    if (!any_) return;
+    ideal_.posted(receive, rank, target);
+    if (!target.is_activity()) waits_.posted(receive, rank);
   }
   void met(std::uint32_t row, const Message& m, std::uint32_t receive, bool late) {
     if (!any_) return;
     ideal_.met(row, receive);
-    waits_.met(m, late);
+    waits_.met(m, receive, late);
   }
   void late_receiver(Message& m, Target target) {
-    if (!any_) return;
-    path_.late_receiver(m, target);
-    if ((m.state & kCollective) == 0) waits_.calls(m.dst);
+    if (any_) path_.late_receiver(m, target);
   }
   // Earlier ones of its channel have come, and have their turn now that m came; `whole`: with all its data.
   [[nodiscard]] std::uint32_t gives_turns(const Message& m, bool whole) {

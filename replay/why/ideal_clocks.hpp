@@ -139,15 +139,12 @@ class IdealClocks {
   [[nodiscard]] Instant now(std::uint32_t rank) const {
     return clocks_[rank].clock + (spent(rank) - clocks_[rank].computed);
   }
-  [[nodiscard]] static bool is_run(Target t) {
-    return t.value != Target::kNobody && (t.value & Target::kActivity) != 0;
-  }
   [[nodiscard]] Instant actor(std::uint32_t rank, Target t) const {
-    return is_run(t) ? runs_[t.value & ~Target::kActivity].clock : now(rank);
+    return t.is_activity() ? runs_[t.value & ~Target::kActivity].clock : now(rank);
   }
   void tell(std::uint32_t rank, Target t, Instant end) {
     if (t.value == Target::kNobody) return;
-    if (is_run(t)) {
+    if (t.is_activity()) {
       Instant& waited = runs_[t.value & ~Target::kActivity].waited_for;
       waited = std::max(waited, end);
     } else if (t.value == Target::kBlocking) {

@@ -100,16 +100,24 @@ void WaitStates::add_activity(std::uint32_t rank, Tick from, Tick to, Tick sign)
   }
 }
 
-// ---- Who met whom. Waits end when a send is called, and ranks meet when it is posted: so stretches are cut there.
+// ---- Who met whom. Waits end when a send is called, and ranks meet when it is posted or its receive called: so stretches
+// are cut there.
 
 void WaitStates::called_send(const Message& m) {
   cut(m.src, tick(m.called()));
   cut(m.src, now());
 }
 
-void WaitStates::pair_met(const Message& m, bool late) {
+void WaitStates::called_receive(std::uint32_t receive, std::uint32_t rank) {
+  if (receive >= receives_.size()) receives_.resize(receive + std::size_t{1});
+  receives_[receive] = now();
+  cut(rank, now());
+}
+
+void WaitStates::pair_met(const Message& m, std::uint32_t receive, bool late) {
   if (m.src == m.dst || (m.state & kCollective) != 0) return;
-  const Tick when = late ? now() : tick(m.posted);
+  // The receive may have been called while the message was on its way.
+  const Tick when = late ? now() : std::max(tick(m.posted), receives_[receive]);
   pair_met(m.src, m.dst, when);
   pair_met(m.dst, m.src, when);
 }

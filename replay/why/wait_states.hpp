@@ -12,7 +12,7 @@
 //  1. The stretches and waits of a rank follow each other without gap or overlap up to Log::until.
 //  2. What a wait is blamed on was recorded before it: blame is handed on from the newest wait to the oldest.
 // Complexity: O(what two ranks did since they met) a wait, once more O(1) a wait for the blame. Memory 32 B a stretch
-// (at most two a message, one a region and a wait), 80 B a wait, 16 B a delay of it, about 60 B a pair of ranks that
+// (at most three a message, one a region and a wait), 80 B a wait, 16 B a delay of it, about 60 B a pair of ranks that
 // exchange messages, 48 B a collective. Switched off, a test of one flag each.
 #pragma once
 
@@ -41,13 +41,13 @@ class WaitStates {
   void sent(const Message& m) {
     if (on_ && (m.state & kCollective) == 0) called_send(m);
   }
-  // `rank` calls the receive that somebody may wait for.
-  void calls(std::uint32_t rank) {
-    if (on_) cut(rank, now());
+  // `rank` calls that receive, of the program.
+  void posted(std::uint32_t receive, std::uint32_t rank) {
+    if (on_) called_receive(receive, rank);
   }
-  // m met its receive now, which is called only now or was there.
-  void met(const Message& m, bool late) {
-    if (on_) pair_met(m, late);
+  // m met that receive now, which is called only now or was there.
+  void met(const Message& m, std::uint32_t receive, bool late) {
+    if (on_) pair_met(m, receive, late);
   }
   // A rank that was blocked goes on with m, whose sender or receiver it is.
   void woken(std::uint32_t rank, const Message& m, bool sender);
@@ -126,7 +126,8 @@ class WaitStates {
   [[nodiscard]] Tick now() const { return tick(agenda_.now()); }
   void cut(std::uint32_t rank, Tick until, Elapsed not_yet = kNoTime);
   void called_send(const Message& m);
-  void pair_met(const Message& m, bool late);
+  void called_receive(std::uint32_t receive, std::uint32_t rank);
+  void pair_met(const Message& m, std::uint32_t receive, bool late);
   void pair_met(std::uint32_t of, std::uint32_t with, Tick when);
   [[nodiscard]] std::uint32_t& count_of(std::uint32_t rank, std::uint32_t comm);
   Meeting& come(std::uint32_t rank, std::uint32_t comm, std::uint32_t size, Tick when);
@@ -150,6 +151,7 @@ class WaitStates {
   std::vector<Log> logs_;  // by rank
   std::vector<Wait> waits_;
   std::vector<Delay> delays_;
+  std::vector<Tick> receives_;                  // by receive: when it was called
   std::unordered_map<std::uint64_t, Met> met_;  // by rank and other
   std::vector<std::vector<Meeting>> meetings_;  // by communicator
   // By communicator and meeting: when each came, and who.

@@ -123,6 +123,37 @@ TEST(WaitStates, ASendIsCalledBeforeItsProcessorTime) {
     }
 }
 
+// A message is there before the receive that takes it is called: both met when that was, not when the message was sent.
+TEST(WaitStates, RanksMeetWhenTheReceiveIsCalled) {
+  MemoryTrace t(2);
+  t.compute(0, Duration(15'407'000));
+  t.compute(1, Duration(14'713'000));
+  t.p2p(1, OpKind::send, 0, 0, kSmall);
+  t.p2p(0, OpKind::recv, 1, 0, kSmall);  // over at 17.513
+  t.p2p(0, OpKind::send, 1, 0, kSmall);
+  t.p2p(1, OpKind::recv, 0, 0, kSmall);  // waits from 14.713
+  const auto p = topology::load_platform("crossbar:n=4,bw=10Gbps,lat=1us").value();
+  const auto r = run(t, p);
+  expect_waits_add_up(r);
+  EXPECT_EQ(kinds(r.wait_states.ranks[1]), (Micros{{"late_sender", 2.8}}));
+  EXPECT_EQ(delays(r), (Delays{{"0 computation", {0.694, 0}}, {"0 communication", {2.106, 0}}}));
+}
+
+// What ranks did is known up to each receive: rank 1 computes before its receive and not after it, and met rank 0 there.
+TEST(WaitStates, WhatComesBeforeAReceiveIsNotMixedWithWhatComesAfterIt) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::send, 1, 0, kSmall);  // called at 0
+  compute(t, 1, 100);
+  t.p2p(1, OpKind::recv, 0, 0, kSmall);  // called at 100, over at 102
+  t.p2p(1, OpKind::send, 0, 0, kSmall);  // called at 102
+  compute(t, 0, 97);
+  t.p2p(0, OpKind::recv, 1, 0, kSmall);  // from 100 on
+  const auto r = run(t);
+  expect_waits_add_up(r);
+  EXPECT_EQ(kinds(r.wait_states.ranks[0]), (Micros{{"late_sender", 2}}));
+  EXPECT_EQ(delays(r), (Delays{{"1 communication", {2, 0}}}));
+}
+
 // A rendezvous: sent at 3, its request there at 4, its receive called at 100.
 TEST(WaitStates, ALateReceiverIsWaitedForFromTheRequestOn) {
   MemoryTrace t(2);
