@@ -182,7 +182,12 @@ std::vector<RunFacts> Matrix::facts() const {
 
 Result<void> run_matrix(const MatrixRequest& request, Matrix& out) {
   out.options = request.options;
+  // Before anything is read: a file that is not the same afterwards is then seen to have changed.
+  FileDigests* files = request.points.journal != nullptr ? &request.points.journal->files() : nullptr;
+  if (files != nullptr)
+    for (const auto& path : request.traces) files->watch(path);
   for (const PlatformRequest& p : request.platforms) {
+    if (files != nullptr) (void)files->of_platform(p.spec, p.changes);
     WEFT_ASSIGN(auto platform, topology::load_platform(p.spec, p.changes));
     for (std::size_t i = 0; i < out.platforms.size(); ++i) {
       const PlatformRequest& other = request.platforms[i];
@@ -220,7 +225,7 @@ Result<void> run_matrix(const MatrixRequest& request, Matrix& out) {
     done_ops += ops;
     request.on_progress(done_ops, total_ops);
   };
-  if (request.points.journal != nullptr) {
+  if (files != nullptr) {
     for (auto& [path, known] : by_path) {
       WEFT_ASSIGN(const auto trace, traces::open_trace({path}, request.format));
       WEFT_ASSIGN(known.digest, trace_digest(*trace));

@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
@@ -46,10 +47,14 @@ class Hasher {
   std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state_;
 };
 
-bool is_regular_file(const std::string& path) {
+std::optional<FileStamp> stamp_of(const std::string& path) {
   struct stat st {};
-  return ::stat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode);
+  if (::stat(path.c_str(), &st) != 0 || !S_ISREG(st.st_mode)) return std::nullopt;
+  const auto ns = [](const timespec& t) { return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec; };
+  return FileStamp{st.st_dev, st.st_ino, st.st_size, ns(st.st_mtim), ns(st.st_ctim)};
 }
+
+bool may_be_path(const std::string& path) { return !path.empty() && path.find('\0') == std::string::npos; }
 
 std::string digest_of(std::string_view bytes) {
   Hasher hash;
@@ -58,8 +63,8 @@ std::string digest_of(std::string_view bytes) {
 }
 
 std::string digest_of_file(const std::string& path) {
-  if (path.empty() || path.find('\0') != std::string::npos) return {};
-  if (!is_regular_file(path)) {
+  if (!may_be_path(path)) return {};
+  if (!stamp_of(path)) {
     // A pipe: what it gave is kept for its reader.
     const auto bytes = read_file(path);
     return bytes ? digest_of(*bytes) : std::string();
@@ -93,8 +98,30 @@ std::uint64_t checksum(std::string_view bytes) { return XXH64(bytes.data(), byte
 
 const std::string& FileDigests::of(const std::string& path) {
   const auto [at, fresh] = known_.try_emplace(path);
-  if (fresh) at->second = digest_of_file(path);
+  if (fresh) {
+    // First: what is written while it is read is seen later.
+    stamp(path);
+    at->second = digest_of_file(path);
+  }
   return at->second;
+}
+
+void FileDigests::stamp(const std::string& path) {
+  if (const auto [at, fresh] = stamps_.try_emplace(path); fresh && may_be_path(path))
+    at->second = stamp_of(path);
+}
+
+void FileDigests::watch(const std::string& path) {
+  stamp(path);
+  std::error_code none;
+  for (const auto& e : std::filesystem::directory_iterator(path, none))
+    if (e.is_regular_file(none)) stamp(e.path().string());
+}
+
+std::string FileDigests::changed() const {
+  for (const auto& [path, before] : stamps_)
+    if (may_be_path(path) && stamp_of(path) != before) return path;
+  return {};
 }
 
 const std::string& FileDigests::of_platform(std::string_view spec, const topology::PlatformChanges& changes) {

@@ -31,7 +31,15 @@ struct PointKey {
 // XXH64, for lines of a journal.
 [[nodiscard]] std::uint64_t checksum(std::string_view bytes);
 
-// Content of files, each read once. Not thread-safe.
+// What the system says of a regular file: two that are alike are one file that nobody wrote to in between.
+struct FileStamp {
+  std::uint64_t device = 0, inode = 0;
+  std::int64_t size = 0, modified_ns = 0, changed_ns = 0;
+  friend bool operator==(const FileStamp&, const FileStamp&) = default;
+};
+
+// Content of files, each read once, and whether they are still what they were then: a point's run reads them again. Not
+// thread-safe, but for changed().
 class FileDigests {
  public:
   // 32 digits; empty where `path` is no file or pipe that can be read.
@@ -40,9 +48,16 @@ class FileDigests {
   // cannot be read.
   [[nodiscard]] const std::string& of_platform(std::string_view spec,
                                                const topology::PlatformChanges& changes);
+  // A file whose content others read into a key, from now on; of a folder the files in it.
+  void watch(const std::string& path);
+  // One that is not what it was when it was first asked for; "" if all are. Thread-safe beside itself. Cost: a stat
+  // for each file.
+  [[nodiscard]] std::string changed() const;
 
  private:
+  void stamp(const std::string& path);
   std::map<std::string, std::string> known_;
+  std::map<std::string, std::optional<FileStamp>> stamps_;     // none: no regular file
   std::map<std::vector<std::string>, std::string> platforms_;  // by what was asked for
 };
 

@@ -111,6 +111,10 @@ Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan
     if (!claim || take(i)) return {};
     auto value = work.run(i);
     if (!value && raised(plan)) return {};
+    // The key says what the files held before.
+    if (const std::string file = journal.files().changed(); !file.empty())
+      return bad_input(file, "changed while the study ran", {},
+                       "the file as it was when the study began; finished points are kept");
     if (!value) return std::move(value).error();
     WEFT_TRY(journal.append(points[i].key, points[i].what, *value));
     // What is shown is what the journal says, so that it is the same when it is read again.

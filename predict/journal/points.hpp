@@ -51,6 +51,7 @@ struct PointsWork {
 };
 
 // A point that another process holds is left to it; at the end it is waited for, and run here if that process is gone.
+// A point whose run ends after a file of the journal's files() has changed is not kept: kBadInput.
 // `threads` points at once. Errors: of the first point that fails, in their order, or of the journal; with !run_missing
 // kBadInput with the points, and the shards, that are not there.
 [[nodiscard]] Result<PointsDone> run_points(const std::vector<Point>& points, const PointsPlan& plan,

@@ -14,6 +14,7 @@
 #include "predict/journal/points.hpp"
 #include "predict/journal/prediction_point.hpp"
 #include "predict/journal/shard.hpp"
+#include "predict/run_matrix.hpp"
 #include "tests/predict/support.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/seed.hpp"
@@ -355,6 +356,110 @@ TEST_F(JournalTest, ATraceIsWhatItSays) {
   EXPECT_NE(digest([](testing::MemoryTrace& t) { t.add(1, {.kind = traces::OpKind::finalize}); }), same);
   EXPECT_NE(digest([](testing::MemoryTrace& t) { t.add(0, {.kind = traces::OpKind::finalize}); }),
             digest([](testing::MemoryTrace& t) { t.add(1, {.kind = traces::OpKind::finalize}); }));
+}
+
+// Another file of that name, as rsync or an editor puts it there.
+void replace(const std::string& file, const std::string& bytes) {
+  spill(file + ".new", bytes);
+  fs::rename(file + ".new", file);
+}
+
+class ChangingStudy : public JournalTest {
+ protected:
+  ChangingStudy() : journal_(open()) {
+    request_.points.journal = journal_.get();
+    request_.kept = KeptOfRuns::kDigest;
+    request_.platforms = {{"crossbar:n=2,bw=1GB/s", {}}};
+  }
+  [[nodiscard]] std::string trace(const std::string& name, std::int64_t bytes) const {
+    testing::MemoryTrace t(2);
+    t.p2p(0, traces::OpKind::send, 1, 0, bytes);
+    t.p2p(1, traces::OpKind::recv, 0, 0, bytes);
+    const std::string path = folder_ + "/" + name;
+    EXPECT_TRUE(traces::copy_to_weft(t, path));
+    return path;
+  }
+  void expect_changed(const Result<void>& ran, const std::string& file) const {
+    ASSERT_FALSE(ran);
+    EXPECT_EQ(ran.error().code, ErrorCode::kBadInput);
+    EXPECT_THAT(ran.error().message(), HasSubstr(file + ": error: changed while the study ran"));
+  }
+  std::unique_ptr<Journal> journal_;
+  MatrixRequest request_;
+};
+
+TEST_F(ChangingStudy, ATraceThatIsReplacedEndsItBeforeItsPointIsKept) {
+  const std::string a = trace("a.weft", 1000), b = trace("b.weft", 2000),
+                    other = trace("other.weft", 5'000'000);
+  request_.traces = {a, b};
+  const std::string was = slurp(b);
+  int calls = 0;
+  request_.on_progress = [&](std::uint64_t, std::uint64_t) {
+    if (++calls == 1) replace(a, slurp(other));
+  };
+  Matrix changed;
+  expect_changed(run_matrix(request_, changed), a);
+  EXPECT_EQ(open(Journal::Access::kRead)->points(), 0u);
+  // Only the second: the first one stays.
+  (void)trace("a.weft", 1000);
+  journal_ = open();
+  request_.points.journal = journal_.get();
+  Matrix half;
+  request_.traces = {a};
+  request_.on_progress = nullptr;
+  ASSERT_TRUE(run_matrix(request_, half));
+  request_.traces = {a, b};
+  calls = 0;
+  request_.on_progress = [&](std::uint64_t, std::uint64_t) {
+    if (++calls == 2) replace(b, slurp(other));
+  };
+  Matrix second;
+  expect_changed(run_matrix(request_, second), b);
+  EXPECT_EQ(open(Journal::Access::kRead)->points(), 1u);
+  // What the original gives later is what it gives without a journal.
+  replace(b, was);
+  journal_ = open();
+  request_.points.journal = journal_.get();
+  request_.on_progress = nullptr;
+  Matrix whole, alone;
+  ASSERT_TRUE(run_matrix(request_, whole));
+  request_.points = {};
+  ASSERT_TRUE(run_matrix(request_, alone));
+  EXPECT_EQ(whole.runs[1].result.makespan, alone.runs[1].result.makespan);
+}
+
+// As a bisection asks for values that are not on the axis.
+TEST_F(ChangingStudy, APlatformThatIsReplacedEndsTheRunsAfterIt) {
+  request_.traces = {trace("a.weft", 1000)};
+  const std::string platform = folder_ + "/p.textproto",
+                    text = "topology { family: \"crossbar\" set: \"n=2\" ";
+  spill(platform, text + "set: \"lat=1us\" }");
+  const auto at = [&](const char* bandwidth) {
+    request_.platforms = {{platform, {.set = {bandwidth}}}};
+    Matrix m;
+    return run_matrix(request_, m);
+  };
+  ASSERT_TRUE(at("bw=1GB/s"));
+  ASSERT_TRUE(at("bw=2GB/s"));
+  replace(platform, text + "set: \"lat=9us\" }");
+  expect_changed(at("bw=3GB/s"), platform);
+  EXPECT_EQ(open(Journal::Access::kRead)->points(), 2u);
+}
+
+TEST_F(ChangingStudy, AMapThatIsReplacedEndsPredictions) {
+  const std::string map = folder_ + "/map";
+  spill(map, "0\n1\n2\n3\n");
+  const topology::Platform platform = platform_of("crossbar:n=4,bw=1GB/s,lat=1us,speed=1Gflops");
+  hpl_gen::HplConfig config;
+  config.n = 200, config.nb = 50, config.p = 2, config.q = 2;
+  PredictOptions options;
+  options.map = "file:" + map;
+  options.on_panels = [&](std::int64_t, std::int64_t) { replace(map, "3\n2\n1\n0\n"); };
+  std::vector<std::optional<HplPrediction>> made;
+  const auto done = predict_points({"crossbar:n=4,bw=1GB/s,lat=1us,speed=1Gflops", {}, "", false},
+                                   request_.points, {config}, platform, options, made, [] {});
+  expect_changed(done ? Result<void>() : Result<void>(done.error()), map);
+  EXPECT_EQ(open(Journal::Access::kRead)->points(), 0u);
 }
 
 TEST(Shards, EveryPointIsInOneAndTheirLoadsAreEven) {
