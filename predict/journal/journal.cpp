@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -50,6 +51,31 @@ std::optional<Json> opened(std::string_view line) {
 std::string text_at(const Json& j, const char* key) {
   const auto at = j.find(key);
   return at != j.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+// JSON has no bytes that are no UTF-8, as names of files may have: the text as it comes back from a line.
+std::string as_read(const std::string& text) {
+  const MustNotRunOutOfMemory of_json;
+  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace)).get<std::string>();
+}
+
+std::string hex_of(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) out += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return out;
+}
+
+// Empty where it is none.
+std::string bytes_of_hex(std::string_view hex) {
+  std::string out;
+  if (hex.size() % 2 != 0) return out;
+  for (std::size_t i = 0; i < hex.size(); i += 2) {
+    unsigned char byte = 0;
+    const char* end = hex.data() + i + 2;
+    if (std::from_chars(hex.data() + i, end, byte, 16).ptr != end) return {};
+    out += static_cast<char>(byte);
+  }
+  return out;
 }
 
 class Descriptor {
@@ -198,6 +224,8 @@ void Journal::take_line(std::uint32_t file, std::uint64_t at, std::string_view l
     ++left_out_;
     return;
   }
+  if (std::string bytes = bytes_of_hex(text_at(*j, "command_bytes")); !bytes.empty())
+    h.command = std::move(bytes);
   h.shard = text_at(*j, "shard");
   if (std::find(headers_.begin(), headers_.end(), h) == headers_.end()) headers_.push_back(std::move(h));
 }
@@ -282,6 +310,7 @@ Result<void> Journal::create() {
       folder.get() >= 0)
     (void)::fsync(folder.get());
   Json j{{"weft", kFormat}, {"command", header_.command}};
+  if (as_read(header_.command) != header_.command) j["command_bytes"] = hex_of(header_.command);
   if (!header_.shard.empty()) j["shard"] = header_.shard;
   return write_line(sealed(j));
 }

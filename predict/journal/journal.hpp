@@ -8,7 +8,8 @@
 //     right sum (torn, foreign, edited) is left out and counted; so is a value of another format, and a later line of
 //     its point counts.
 //  3. A line is on the disk (fdatasync) before append() returns.
-//  4. First line of a file: {"weft":"journal/1","command":"...","shard":"2/3","sum":"..."}: what the process was asked.
+//  4. First line of a file: {"weft":"journal/1","command":"...","shard":"2/3","sum":"..."}: what the process was asked;
+//     where that is no UTF-8, "command_bytes" has it in hexadecimal digits.
 //     Every other one: {"point":"<key>","what":"<for people>","value":{...},"sum":"..."}.
 //  5. Who works on a point holds a lock on it (a byte of the file `claims`), which ends with the process however that
 //     ends. It saves work; where the file system knows no locks two may run the same point, and the first line counts.

@@ -70,6 +70,20 @@ TEST_F(JournalTest, WhatWasAppendedIsFoundByItselfByOthersAndLater) {
   EXPECT_EQ(later->headers()[0], (JournalHeader{"weft sweep", "2/3"}));
 }
 
+// Names of files are bytes; a merge runs the command again.
+TEST_F(JournalTest, ACommandComesBackByteForByte) {
+  for (const std::string command :
+       {"weft sweep r\xe9.weft", "weft sweep r\xc3\xa9.weft", "weft sweep \xef\xbf\xbd"}) {
+    const support::TempDir folder;
+    const auto j = Journal::open({folder.path()}, Journal::Access::kAppend, {command, "1/2"}, "1");
+    ASSERT_TRUE(j && (*j)->append(key(1), "p", value(1)));
+    const auto later = Journal::open({folder.path()}, Journal::Access::kRead, {}, "1");
+    ASSERT_TRUE(later);
+    ASSERT_EQ((*later)->headers().size(), 1u);
+    EXPECT_EQ((*later)->headers()[0], (JournalHeader{command, "1/2"}));
+  }
+}
+
 // Cut off after any byte, as a power cut or a full disk leaves it: all lines before are there, nothing else.
 TEST_F(JournalTest, ATornFileKeepsItsWholeLines) {
   {
