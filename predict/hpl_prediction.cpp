@@ -66,6 +66,12 @@ Result<void> check_run(const HplConfig& config) {
 
 }  // namespace
 
+void set_subject(HplPrediction& prediction, const HplConfig& config, const topology::Platform& platform) {
+  prediction.config = config;
+  prediction.platform = platform.name;
+  prediction.label = platform.label.empty() ? platform.name : platform.label;
+}
+
 std::int64_t planned_panels(const HplConfig& config, const PredictOptions& options) {
   return hpl_gen::check_config(config) && config.panels() <= kMostPanels
              ? panels_of(windows_of(config, options))
@@ -90,7 +96,7 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, tasks));
 
   HplPrediction out;
-  out.config = config;
+  set_subject(out, config, platform);
   out.panels_total = panels;
   out.exchanges = std::move(exchanges);
   std::vector<std::vector<PanelSeconds>> measured;
@@ -164,8 +170,6 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   };
   for (std::size_t l = 1; l < bytes.size(); ++l)
     if (use(l) > use(busiest)) busiest = l;
-  out.platform = platform.name;
-  out.label = platform.label.empty() ? platform.name : platform.label;
   out.model = network::model_name(options.model, platform.fabric);
   if (!bytes.empty() && use(busiest) > 0) {
     out.busiest_link = platform.fabric.link_name(LinkId(static_cast<std::uint32_t>(busiest)));

@@ -101,6 +101,10 @@ struct HplPrediction {
   double busiest_utilization = 0;
 };
 
+// What a prediction is of. A line of a journal may have the names with other bytes than they are written with.
+void set_subject(HplPrediction& prediction, const hpl_gen::HplConfig& config,
+                 const topology::Platform& platform);
+
 // Panels that a prediction simulates, before it is known whether exchanges have to be tried both ways.
 [[nodiscard]] std::int64_t planned_panels(const hpl_gen::HplConfig& config, const PredictOptions& options);
 

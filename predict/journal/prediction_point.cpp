@@ -145,6 +145,7 @@ Result<PointsDone> predict_points(const PredictionStudy& study, const PointsPlan
   work.take = [&](std::size_t i, const Json& json) {
     auto p = prediction_of(json);
     if (!p) return false;
+    set_subject(p->prediction, configs[i], platform);
     out[i] = std::move(p->prediction);
     on_taken();
     return true;

@@ -119,6 +119,23 @@ TEST(CliJournal, AMergeWritesWhatItIsAskedForAndNothingElse) {
   }
 }
 
+// Names of files are bytes, of any encoding.
+TEST(CliJournal, NamesThatAreNoUtf8AreThoseOfTheStudy) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate ring --ranks 4 -o 'r\xe9.weft'").exit_code, 0);
+  const std::string sweep = "sweep 'r\xe9.weft' --on crossbar:n=4 --set bw=1GB/s,2GB/s ";
+  const Output whole = output_of(w, sweep);
+  ASSERT_EQ(w.weft(sweep + "--journal j --shard 1/1").exit_code, 0);
+  EXPECT_EQ(output_of(w, "merge j"), whole);
+  const std::string predict =
+      "predict hpl --on 'L\xe9=crossbar:n=4,bw=10GB/s,lat=1us,speed=20Gflops' --n 400 --nb 50 --p 2 --q 2 ";
+  const Output alone = output_of(w, predict);
+  EXPECT_THAT(alone.text, HasSubstr("L\\xe9"));
+  const Output kept = output_of(w, predict + "--journal k");
+  EXPECT_EQ(kept.text, alone.text);
+  EXPECT_EQ(without_costs(kept.json), without_costs(alone.json));
+}
+
 // A placement that comes through a pipe is there once: for the key of the point and for each of its replays.
 TEST(CliJournal, APipedPlacementIsPartOfAPoint) {
   const Workspace w;
