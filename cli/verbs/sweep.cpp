@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "cli/flags/journal_flags.hpp"
@@ -13,6 +14,7 @@
 #include "cli/flags/values.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
+#include "report/axis_value.hpp"
 #include "report/sweep.hpp"
 #include "topology/platform/platform_source.hpp"
 
@@ -71,12 +73,32 @@ Result<void> bisect(const Options& o, std::vector<report::Flip>& flips) {
   return {};
 }
 
+// Values of an axis, of which no two may be one: equal as texts, or as quantities of one kind.
+class SeenValues {
+ public:
+  // False: it was there.
+  [[nodiscard]] bool add(const std::string& text) {
+    using Kind = report::AxisValue::Kind;
+    if (!texts_.insert(text).second) return false;
+    const auto v = report::parse_axis_value(text);
+    if (!v) return true;
+    // 1 and 1.5 are both plain numbers; 0, 0us and 0B are one value.
+    const bool plain = v->kind == Kind::kWholeNumber || v->value == 0;
+    return quantities_.emplace(plain ? Kind::kNumber : v->kind, v->value).second;
+  }
+
+ private:
+  std::set<std::string> texts_;
+  std::set<std::pair<report::AxisValue::Kind, double>> quantities_;
+};
+
 // "bw=25Gbps,50Gbps": a comma separates the values to try, but not within quotes, which go.
 Result<report::SweepAxis> parse_axis(const std::string& text) {
   const auto eq = text.find('=');
   if (eq == std::string::npos || eq == 0)
     return usage_error("--set without \"=\"", text, "KEY=VALUE,VALUE...");
   report::SweepAxis axis{text.substr(0, eq), {}};
+  SeenValues seen;
   std::string value;
   bool quoted = false;
   for (std::size_t i = eq + 1; i <= text.size(); ++i) {
@@ -90,11 +112,7 @@ Result<report::SweepAxis> parse_axis(const std::string& text) {
     }
     if (quoted) return usage_error("--set with a quote that is not closed", text, "KEY=\"VALUE\",VALUE...");
     if (value.empty()) return usage_error("--set with an empty value", text, "KEY=VALUE,VALUE...");
-    for (const std::string& before : axis.values) {
-      const auto same = report::parse_axis_interval(before, value);
-      if (before == value || (same && same->first.value == same->second.value))
-        return usage_error("--set with a value twice", text, fmt::format("{} once", value));
-    }
+    if (!seen.add(value)) return usage_error("--set with a value twice", text, fmt::format("{} once", value));
     axis.values.push_back(std::move(value));
     value.clear();
   }

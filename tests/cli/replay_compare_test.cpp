@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -442,6 +443,24 @@ TEST(CliSweep, RefusesSetsItCannotTry) {
     EXPECT_EQ(o.exit_code, 2) << set;
     EXPECT_THAT(o.err, HasSubstr("expected ")) << set;
   }
+}
+
+// 0 is a value of every kind.
+TEST(CliSweep, FindsAValueTwiceAmongThousandsAtOnce) {
+  const Workspace w;
+  w.write("t.txt", kPingPong);
+  std::string values = "0us";
+  for (int i = 1; i <= 12000; ++i) values += "," + std::to_string(i) + "ns";
+  for (const char* twice : {"12us", "0", "0ms"}) {
+    const auto start = std::chrono::steady_clock::now();
+    const Outcome o = w.weft("sweep t.txt --on crossbar:n=4 --set lat=" + values + "," + twice);
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    EXPECT_EQ(o.exit_code, 2);
+    EXPECT_THAT(o.err, HasSubstr(std::string("expected ") + twice + " once"));
+    EXPECT_LT(took.count(), 5) << "each compared with all others";
+  }
+  EXPECT_THAT(w.weft("sweep t.txt --on crossbar:n=4 --set x=1,1.5,1.50").err,
+              HasSubstr("expected 1.50 once"));
 }
 
 // A comma within quotes is part of the value, and the quotes go.
