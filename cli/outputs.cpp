@@ -10,6 +10,8 @@
 #include <map>
 #include <vector>
 
+#include "cli/flags/journal_flags.hpp"
+#include "predict/journal/journal.hpp"
 #include "topology/platform/params.hpp"
 
 namespace weft::cli {
@@ -29,6 +31,19 @@ std::vector<std::string_view> names_in(std::string_view word) {
       names.push_back(piece.substr(++at));
   }
   return names;
+}
+
+// Identities of the files that a journal in `folder` has, and of `output` if it may be one.
+std::vector<std::string> files_of_journal(const std::string& folder, const std::string& output) {
+  std::vector<std::string> out;
+  const auto add = [&](const std::filesystem::path& name) {
+    if (predict::Journal::owns(name.string()))
+      out.push_back(output_identity((std::filesystem::path(folder) / name).string()));
+  };
+  add(std::filesystem::path(output).filename());
+  std::error_code none;
+  for (const auto& e : std::filesystem::directory_iterator(folder, none)) add(e.path().filename());
+  return out;
 }
 
 }  // namespace
@@ -51,6 +66,16 @@ Result<void> Outputs::open(std::span<const Given> given) {
         return usage_error(fmt::format("{} would replace an input, {}", it->second, option),
                            std::string(name), "another file");
     }
+  for (const auto& [option, folder] : given) {
+    if (option != kJournalFlag) continue;
+    for (const Output& o : outputs_) {
+      if (o.path->empty()) continue;
+      const auto files = files_of_journal(folder, *o.path);
+      if (std::ranges::find(files, output_identity(*o.path)) != files.end())
+        return usage_error(fmt::format("{} would replace a file of the journal", o.flag), *o.path,
+                           "another file");
+    }
+  }
   for (Output& o : outputs_) {
     if (o.path->empty() || o.opened == Opened::kByVerb) continue;
     WEFT_ASSIGN(o.file, AtomicFile::open(*o.path));

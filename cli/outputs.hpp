@@ -27,8 +27,8 @@ class Outputs {
   // Whether `flag` has outputs; one of several formats ("--export") is told by its first word.
   [[nodiscard]] bool has(std::string_view flag) const;
   // `given`: the other words of the command line, each with its option; a file that one of them names, whole or after a
-  // "=", ":" or ",", is an input. Errors: kUsage where two flags name one file or one names an input, kBadInput where one
-  // cannot be written.
+  // "=", ":" or ",", is an input. Errors: kUsage where two flags name one file or one names an input or a file of a
+  // journal, kBadInput where one cannot be written.
   using Given = std::pair<std::string, std::string>;
   [[nodiscard]] Result<void> open(std::span<const Given> given);
   // One of them is standard output, so that nothing else may be printed there.

@@ -57,7 +57,7 @@ Result<std::uint32_t> launched_rank() {
 }  // namespace
 
 void JournalFlags::add(CLI::App& app) {
-  app.add_option("--journal", folders_,
+  app.add_option(kJournalFlag, folders_,
                  "keep every finished point in DIR (made if it is not there); started again, what is there "
                  "is not run again; once more for folders that are only read")
       ->type_name("DIR")

@@ -15,6 +15,7 @@ namespace weft::cli {
 
 // What --shard says where it names no part: take all points from the journal, run none (weft merge).
 inline constexpr const char* kShardMerge = "merge";
+inline constexpr const char* kJournalFlag = "--journal";
 
 class JournalFlags {
  public:

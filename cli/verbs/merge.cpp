@@ -51,7 +51,7 @@ Result<void> run(const Options& o) {
   const auto add = [&](const char* flag, const std::string& value) {
     if (!value.empty()) words.insert(words.end(), {flag, value});
   };
-  for (const std::string& folder : o.folders) add("--journal", folder);
+  for (const std::string& folder : o.folders) add(kJournalFlag, folder);
   add("--shard", kShardMerge);
   add("--json", o.json);
   add("--csv", o.csv);

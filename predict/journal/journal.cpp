@@ -19,7 +19,7 @@
 namespace weft::predict {
 namespace {
 
-constexpr std::string_view kPrefix = "points-", kSuffix = ".jsonl", kFormat = "journal/1";
+constexpr std::string_view kPrefix = "points-", kSuffix = ".jsonl", kFormat = "journal/1", kClaims = "claims";
 constexpr std::string_view kSum = ",\"sum\":\"";
 constexpr std::size_t kTail = kSum.size() + 16 + 2;  // ,"sum":"0123456789abcdef"}
 constexpr std::size_t kMaxLine = std::size_t{256} << 20;
@@ -102,6 +102,8 @@ int open_to_read(const std::string& path) {
   return -1;
 }
 
+bool holds_points(std::string_view name) { return name.starts_with(kPrefix) && name.ends_with(kSuffix); }
+
 // Names of the journal's files in a folder, in order.
 Result<std::vector<std::string>> files_in(const std::string& folder) {
   DIR* d = ::opendir(folder.c_str());
@@ -109,7 +111,7 @@ Result<std::vector<std::string>> files_in(const std::string& folder) {
   std::vector<std::string> out;
   while (const dirent* e = ::readdir(d)) {
     const std::string_view name(e->d_name);
-    if (name.starts_with(kPrefix) && name.ends_with(kSuffix)) out.push_back(folder + "/" + std::string(name));
+    if (holds_points(name)) out.push_back(folder + "/" + std::string(name));
   }
   ::closedir(d);
   std::sort(out.begin(), out.end());
@@ -140,6 +142,8 @@ Journal::~Journal() {
   if (claims_ >= 0) ::close(claims_);
 }
 
+bool Journal::owns(std::string_view name) { return holds_points(name) || name == kClaims; }
+
 Result<std::unique_ptr<Journal>> Journal::open(std::vector<std::string> folders, Access access,
                                                JournalHeader header, std::string version) {
   WEFT_CHECK(!folders.empty(), "a journal without a folder");
@@ -151,7 +155,7 @@ Result<std::unique_ptr<Journal>> Journal::open(std::vector<std::string> folders,
     const std::string& first = j->folders_.front();
     if (::mkdir(first.c_str(), 0777) != 0 && errno != EEXIST)
       return failure(first, "cannot make the journal", errno);
-    const std::string claims = first + "/claims";
+    const std::string claims = fmt::format("{}/{}", first, kClaims);
     j->claims_ = ::open(claims.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
     if (j->claims_ < 0) return failure(claims, "cannot write the journal", errno);
   }

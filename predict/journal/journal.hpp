@@ -45,6 +45,8 @@ struct JournalHeader {
 class Journal {
  public:
   enum class Access { kAppend, kRead };
+  // Whether a file of that name in its folder is the journal's own.
+  [[nodiscard]] static bool owns(std::string_view name);
   // Finished points are found in all `folders` and added to the first one, which is made where it is not there. kRead:
   // nothing is made, and append() is a bug. Errors: a folder that cannot be read or made.
   [[nodiscard]] static Result<std::unique_ptr<Journal>> open(std::vector<std::string> folders, Access access,

@@ -136,6 +136,27 @@ TEST(CliJournal, NamesThatAreNoUtf8AreThoseOfTheStudy) {
   EXPECT_EQ(without_costs(kept.json), without_costs(alone.json));
 }
 
+TEST(CliJournal, AnOutputIsNoFileOfTheJournal) {
+  const Workspace w;
+  const std::string sweep = "sweep " + kTrace + " --on crossbar-16 --set bw=1GB/s,2GB/s ";
+  ASSERT_EQ(w.weft(sweep + "--journal j").exit_code, 0);
+  std::string points;
+  for (const std::string& name : w.list())
+    if (name.starts_with("j/points-")) points = name;
+  const std::string before = w.read(points);
+  ASSERT_EQ(std::system(("ln -s " + points + " " + w.path() + "/link").c_str()), 0);
+  for (const std::string& output :
+       {"--csv " + points, std::string("--json j/claims"), std::string("--json ./j/../j/points-mine.jsonl"),
+        std::string("--csv link")})
+    for (const std::string& command : {sweep + "--journal j ", std::string("merge j ")}) {
+      const Outcome o = w.weft(command + output);
+      EXPECT_EQ(o.exit_code, 2) << command << output << o.err;
+      EXPECT_THAT(o.err, HasSubstr(" would replace a file of the journal")) << command << output;
+    }
+  EXPECT_EQ(w.read(points), before);
+  EXPECT_EQ(w.weft("merge j --csv j/rows.csv").exit_code, 0);
+}
+
 // A placement that comes through a pipe is there once: for the key of the point and for each of its replays.
 TEST(CliJournal, APipedPlacementIsPartOfAPoint) {
   const Workspace w;
