@@ -9,6 +9,7 @@
 #include "predict/interrupted.hpp"
 #include "predict/journal/run_point.hpp"
 #include "topology/placement/placement.hpp"
+#include "traces/trace_files.hpp"
 
 namespace weft::predict {
 namespace {
@@ -185,7 +186,8 @@ Result<void> run_matrix(const MatrixRequest& request, Matrix& out) {
   // Before anything is read: a file that is not the same afterwards is then seen to have changed.
   FileDigests* files = request.points.journal != nullptr ? &request.points.journal->files() : nullptr;
   if (files != nullptr)
-    for (const auto& path : request.traces) files->watch(path);
+    for (const auto& path : request.traces)
+      for (const std::string& file : traces::trace_files({path}, request.format)) files->watch(file);
   for (const PlatformRequest& p : request.platforms) {
     if (files != nullptr) (void)files->of_platform(p.spec, p.changes);
     WEFT_ASSIGN(auto platform, topology::load_platform(p.spec, p.changes));

@@ -15,9 +15,11 @@ namespace weft::traces {
 
 // sniff: cheap, from the path and what first_bytes.hpp reads (none of a directory). True: this format's reader gives the
 // better error, too, if the file turns out to be broken.
+// files: those that open reads besides the paths; none where it would end in an error. Nothing is unpacked for it.
 // open: of one path or more. It honours what `options` says as far as the format can, all formats are asked alike.
 #define WEFT_TRACE_FORMAT(id, name, what)                                                             \
   [[nodiscard]] bool sniff_##id(const std::string& path, std::string_view first_bytes);               \
+  [[nodiscard]] std::vector<std::string> files_##id(const std::vector<std::string>& paths);           \
   [[nodiscard]] Result<std::unique_ptr<TraceReader>> open_##id(const std::vector<std::string>& paths, \
                                                                const OpenOptions& options);
 #define WEFT_TRACE_FORMAT_LATER(name, magic, what)

@@ -8,6 +8,7 @@
 #include "traces/formats.hpp"
 #include "traces/formats/first_bytes.hpp"
 #include "traces/packed/other_trace.hpp"
+#include "traces/trace_files.hpp"
 
 namespace weft::traces {
 namespace {
@@ -18,13 +19,14 @@ struct Format {
   std::string_view what;
   std::string_view magic;
   bool (*sniff)(const std::string& path, std::string_view first_bytes);
+  std::vector<std::string> (*files)(const std::vector<std::string>& paths);
   Result<std::unique_ptr<TraceReader>> (*open)(const std::vector<std::string>& paths,
                                                const OpenOptions& options);
 };
 
 constexpr Format kFormats[] = {
-#define WEFT_TRACE_FORMAT(id, name, what) {name, what, {}, sniff_##id, open_##id},
-#define WEFT_TRACE_FORMAT_LATER(name, magic, what) {name, what, magic, nullptr, nullptr},
+#define WEFT_TRACE_FORMAT(id, name, what) {name, what, {}, sniff_##id, files_##id, open_##id},
+#define WEFT_TRACE_FORMAT_LATER(name, magic, what) {name, what, magic, nullptr, nullptr, nullptr},
 #include "traces/formats.def"
 #undef WEFT_TRACE_FORMAT
 #undef WEFT_TRACE_FORMAT_LATER
@@ -143,6 +145,22 @@ Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::stri
 Result<std::unique_ptr<TraceReader>> open_trace(const std::vector<std::string>& paths,
                                                 const std::string& from) {
   return open_trace_with(paths, {from, false});
+}
+
+std::vector<std::string> trace_files(const std::vector<std::string>& paths, const std::string& from) {
+  std::vector<std::string> out = paths;
+  if (paths.empty() || std::ranges::any_of(paths, [](const auto& p) { return !may_be_read_twice(p); }))
+    return out;
+  const Format* format = nullptr;
+  if (from.empty()) {
+    if (const auto head = head_of(paths[0])) format = sniffed(paths[0], *head);
+  } else {
+    const auto* named = std::ranges::find(kFormats, from, &Format::name);
+    if (named != std::end(kFormats)) format = named;
+  }
+  if (format == nullptr || format->files == nullptr) return out;
+  for (std::string& file : format->files(paths)) out.push_back(std::move(file));
+  return out;
 }
 
 }  // namespace weft::traces

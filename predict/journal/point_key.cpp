@@ -8,7 +8,6 @@
 
 #include <bit>
 #include <charconv>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <vector>
@@ -100,22 +99,15 @@ const std::string& FileDigests::of(const std::string& path) {
   const auto [at, fresh] = known_.try_emplace(path);
   if (fresh) {
     // First: what is written while it is read is seen later.
-    stamp(path);
+    watch(path);
     at->second = digest_of_file(path);
   }
   return at->second;
 }
 
-void FileDigests::stamp(const std::string& path) {
+void FileDigests::watch(const std::string& path) {
   if (const auto [at, fresh] = stamps_.try_emplace(path); fresh && may_be_path(path))
     at->second = stamp_of(path);
-}
-
-void FileDigests::watch(const std::string& path) {
-  stamp(path);
-  std::error_code none;
-  for (const auto& e : std::filesystem::directory_iterator(path, none))
-    if (e.is_regular_file(none)) stamp(e.path().string());
 }
 
 std::string FileDigests::changed() const {

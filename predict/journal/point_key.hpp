@@ -48,14 +48,13 @@ class FileDigests {
   // cannot be read.
   [[nodiscard]] const std::string& of_platform(std::string_view spec,
                                                const topology::PlatformChanges& changes);
-  // A file whose content others read into a key, from now on; of a folder the files in it.
+  // A file whose content others read into a key, from now on.
   void watch(const std::string& path);
   // One that is not what it was when it was first asked for; "" if all are. Thread-safe beside itself. Cost: a stat
   // for each file.
   [[nodiscard]] std::string changed() const;
 
  private:
-  void stamp(const std::string& path);
   std::map<std::string, std::string> known_;
   std::map<std::string, std::optional<FileStamp>> stamps_;     // none: no regular file
   std::map<std::vector<std::string>, std::string> platforms_;  // by what was asked for

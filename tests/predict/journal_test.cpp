@@ -442,6 +442,24 @@ TEST_F(ChangingStudy, ATraceThatIsReplacedEndsItBeforeItsPointIsKept) {
   EXPECT_EQ(whole.runs[1].result.makespan, alone.runs[1].result.makespan);
 }
 
+TEST_F(ChangingStudy, AFileOfARankIsPartOfItsTrace) {
+  const std::string rank = folder_ + "/ranks/rank-1.txt", index = folder_ + "/index";
+  fs::create_directory(folder_ + "/ranks");
+  spill(folder_ + "/ranks/rank-0.txt", "0 init\n0 compute 1e6\n0 finalize\n");
+  spill(index, "ranks/rank-0.txt\nranks/rank-1.txt\n");
+  for (const std::string& named : {index, folder_ + "/ranks"}) {
+    SCOPED_TRACE(named);
+    spill(rank, "1 init\n1 compute 1e6\n1 finalize\n");
+    journal_ = open();
+    request_.points.journal = journal_.get();
+    request_.traces = {named};
+    request_.on_progress = [&](std::uint64_t, std::uint64_t) { replace(rank, "1 init\n1 finalize\n"); };
+    Matrix changed;
+    expect_changed(run_matrix(request_, changed), "rank-1.txt");
+    EXPECT_EQ(open(Journal::Access::kRead)->points(), 0u);
+  }
+}
+
 // As a bisection asks for values that are not on the axis.
 TEST_F(ChangingStudy, APlatformThatIsReplacedEndsTheRunsAfterIt) {
   request_.traces = {trace("a.weft", 1000)};

@@ -6,6 +6,7 @@
 #include "traces/exports/export.hpp"
 #include "traces/formats.hpp"
 #include "traces/info.hpp"
+#include "traces/trace_files.hpp"
 
 namespace weft::traces {
 namespace {
@@ -164,6 +165,25 @@ TEST(Formats, AllAreAskedWithTheSameOptions) {
   const auto two = open_trace_with({cut, cut}, {"weft", false});
   ASSERT_FALSE(two);
   EXPECT_EQ(two.error().message(), "error: a .weft trace is one file; got \"2 paths\"");
+}
+
+TEST(Formats, TheFilesOfATraceAreAllThatItsReaderOpens) {
+  using ::testing::UnorderedElementsAre;
+  const TempDir dir;
+  const std::string one = small_trace(dir);
+  EXPECT_THAT(trace_files({one}), UnorderedElementsAre(one));
+  EXPECT_THAT(trace_files({dir.path("none")}), UnorderedElementsAre(dir.path("none")));
+  const std::string a = dir.write("ti/rank-0.txt", "0 init\n"), b = dir.write("ti/rank-1.txt", "1 init\n");
+  const std::string index = dir.write("index", "ti/rank-0.txt\nti/rank-1.txt\n");
+  EXPECT_THAT(trace_files({index}), UnorderedElementsAre(index, a, b));
+  EXPECT_THAT(trace_files({dir.path("ti")}, "ti"), UnorderedElementsAre(dir.path("ti"), a, b));
+  const std::string c = dir.write("d/run-0000.bin", "x"), d = dir.write("d/run-0001.bin", "x");
+  const std::string meta = dir.write("d/run.meta", "numprocs=2\nfileprefix=run\n");
+  EXPECT_THAT(trace_files({meta}), UnorderedElementsAre(meta, c, d));
+  const std::string anchor = dir.write("o/traces.otf2", "x"), events = dir.write("o/traces/0.evt", "x");
+  const std::string definitions = dir.write("o/traces.def", "x");
+  if (const auto t = open_trace({anchor}); !t && built_without(t.error())) return;
+  EXPECT_THAT(trace_files({dir.path("o")}), UnorderedElementsAre(dir.path("o"), anchor, events, definitions));
 }
 
 }  // namespace

@@ -415,6 +415,8 @@ bool sniff_weft(const std::string& /*path*/, std::string_view first) {
   return first.starts_with(format::kMagic.substr(0, 5));
 }
 
+std::vector<std::string> files_weft(const std::vector<std::string>& /*paths*/) { return {}; }
+
 Result<std::unique_ptr<TraceReader>> open_weft(const std::vector<std::string>& paths,
                                                const OpenOptions& options) {
   if (paths.size() > 1)

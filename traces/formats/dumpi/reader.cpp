@@ -329,6 +329,11 @@ bool sniff_dumpi(const std::string& path, std::string_view first_bytes) {
   return dumpi::looks_like_dumpi(path, first_bytes);
 }
 
+std::vector<std::string> files_dumpi(const std::vector<std::string>& paths) {
+  auto files = dumpi::rank_paths(paths);
+  return files ? *std::move(files) : std::vector<std::string>();
+}
+
 Result<std::unique_ptr<TraceReader>> open_dumpi(const std::vector<std::string>& paths,
                                                 const OpenOptions& /*options*/) {
   auto reader = std::make_unique<DumpiReader>();

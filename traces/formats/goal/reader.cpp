@@ -162,6 +162,8 @@ bool sniff_goal(const std::string& /*path*/, std::string_view first_bytes) {
   return is_binary(first_bytes) || is_text(first_bytes);
 }
 
+std::vector<std::string> files_goal(const std::vector<std::string>& /*paths*/) { return {}; }
+
 Result<std::unique_ptr<TraceReader>> open_goal(const std::vector<std::string>& paths,
                                                const OpenOptions& /*options*/) {
   if (paths.size() != 1)

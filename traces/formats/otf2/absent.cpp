@@ -20,6 +20,8 @@ bool sniff_otf2(const std::string& path, std::string_view first_bytes) {
          (first_bytes.size() > 6 && first_bytes[0] == '\x03' && first_bytes.substr(2, 4) == "OTF2");
 }
 
+std::vector<std::string> files_otf2(const std::vector<std::string>& /*paths*/) { return {}; }
+
 Result<std::unique_ptr<TraceReader>> open_otf2(const std::vector<std::string>& paths,
                                                const OpenOptions& /*options*/) {
   Error e = built_without();

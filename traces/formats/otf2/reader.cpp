@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include "core/byte_sum.hpp"
@@ -267,6 +268,17 @@ bool sniff_otf2(const std::string& path, std::string_view first_bytes) {
   if (first_bytes.empty()) return !find_anchor(path).empty();
   return path.ends_with(".otf2") ||
          (first_bytes.size() > 6 && first_bytes[0] == '\x03' && first_bytes.substr(2, 4) == "OTF2");
+}
+
+std::vector<std::string> files_otf2(const std::vector<std::string>& paths) {
+  const std::string anchor = find_anchor(paths[0]);
+  if (anchor.empty()) return {};
+  const std::filesystem::path base = std::filesystem::path(anchor).replace_extension();
+  std::vector<std::string> out = {anchor, base.string() + ".def"};
+  std::error_code none;
+  for (const auto& e : std::filesystem::directory_iterator(base, none))
+    if (e.path().extension() == ".evt" || e.path().extension() == ".def") out.push_back(e.path().string());
+  return out;
 }
 
 Result<std::unique_ptr<TraceReader>> open_otf2(const std::vector<std::string>& paths,

@@ -20,6 +20,7 @@
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "traces/formats.hpp"
+#include "traces/formats/first_bytes.hpp"
 #include "traces/formats/ti/input.hpp"
 #include "traces/formats/ti/parser.hpp"
 #include "traces/memory_trace.hpp"
@@ -97,6 +98,19 @@ bool sniff_ti(const std::string& path, std::string_view first) {
   if (std::filesystem::is_directory(path, ec)) return true;
   if (looks_compressed_or_tar(first) || looks_like_ti_line(first)) return true;
   return looks_like_ti_index(path, first);
+}
+
+std::vector<std::string> files_ti(const std::vector<std::string>& paths) {
+  std::error_code ec;
+  if (paths.size() == 1 && !std::filesystem::is_directory(paths[0], ec)) {
+    // An archive is one file, whatever is in it.
+    const auto head = first_bytes(paths[0]);
+    if (!head || looks_compressed_or_tar(*head)) return {};
+  }
+  std::vector<std::string> out;
+  if (const auto input = TiInput::open(paths))
+    for (const TiInput::Part& p : input->parts()) out.push_back(p.path);
+  return out;
 }
 
 Result<std::unique_ptr<TraceReader>> open_ti(const std::vector<std::string>& paths,
