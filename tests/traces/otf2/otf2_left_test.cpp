@@ -23,6 +23,13 @@ void no_errors(TraceReader& t) {
   for (const auto& f : report->findings) EXPECT_NE(f.severity, Severity::kError) << f.message;
 }
 
+// The archive in `dir` that a replay of t with these times is; null: it could not be written, or read.
+std::unique_ptr<TraceReader> archived(const TempDir& dir, MemoryTrace& t, const ReplayedOps& ops) {
+  auto archive = open_replayed_otf2(dir.path("out"));
+  if (!archive || !(*archive)->write(t, ops, nullptr)) return nullptr;
+  return opened(dir.path("out"));
+}
+
 // Three messages that nobody waits for: one receive freed, its slot used again by one that nothing completes, and a
 // persistent one freed after its start.
 MemoryTrace left_receives(bool finalize) {
@@ -132,10 +139,7 @@ TEST(Otf2Left, OfAReplayThoseThatTookAMessageAreThere) {
     ops[0].matches.push_back({0, 0, 1, 4, 9});
     ops[1].add(0, {1'000'000, 2'000'000});
     const TempDir dir;
-    auto archive = open_replayed_otf2(dir.path("out"));
-    ASSERT_TRUE(archive);
-    ASSERT_TRUE((*archive)->write(t, ops, nullptr));
-    const auto back = opened(dir.path("out"));
+    const auto back = archived(dir, t, ops);
     ASSERT_TRUE(back);
     if (hangs) {
       EXPECT_THAT(shown_program(*back, 0), IsEmpty());
@@ -157,10 +161,7 @@ TEST(Otf2Left, WhereNothingCameTheEndOfTheRankIsAsBefore) {
   ops[0].add(0, {0, 0});
   ops[0].add(1, {0, 7'000'000});
   const TempDir dir;
-  auto archive = open_replayed_otf2(dir.path("out"));
-  ASSERT_TRUE(archive);
-  ASSERT_TRUE((*archive)->write(t, ops, nullptr));
-  const auto back = opened(dir.path("out"));
+  const auto back = archived(dir, t, ops);
   ASSERT_TRUE(back);
   EXPECT_THAT(computes(*back, 0), ElementsAre(7'000'000));
 }
