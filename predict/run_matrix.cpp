@@ -9,7 +9,6 @@
 #include "predict/interrupted.hpp"
 #include "predict/journal/run_point.hpp"
 #include "topology/placement/placement.hpp"
-#include "traces/trace_files.hpp"
 
 namespace weft::predict {
 namespace {

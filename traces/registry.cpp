@@ -8,7 +8,6 @@
 #include "traces/formats.hpp"
 #include "traces/formats/first_bytes.hpp"
 #include "traces/packed/other_trace.hpp"
-#include "traces/trace_files.hpp"
 
 namespace weft::traces {
 namespace {

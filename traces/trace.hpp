@@ -104,6 +104,11 @@ class TraceReader {
 [[nodiscard]] Result<std::unique_ptr<TraceReader>> open_trace(const std::vector<std::string>& paths,
                                                               const std::string& from = {});
 
+// The paths, and what open_trace() of them reads besides: the files of a folder, and those that an index, a .meta file
+// or an anchor stands for, for who asks whether they are still what they were. Where that ends in an error, the paths alone.
+[[nodiscard]] std::vector<std::string> trace_files(const std::vector<std::string>& paths,
+                                                   const std::string& from = {});
+
 struct OpenOptions {
   std::string from;  // format by name; empty = sniff
   bool allow_truncated =

@@ -6,7 +6,6 @@
 #include "traces/exports/export.hpp"
 #include "traces/formats.hpp"
 #include "traces/info.hpp"
-#include "traces/trace_files.hpp"
 
 namespace weft::traces {
 namespace {
