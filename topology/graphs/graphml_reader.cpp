@@ -2,145 +2,40 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/property_tree/xml_parser.hpp>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "core/source_pos.hpp"
 #include "topology/graphs/graph_text.hpp"
+#include "topology/graphs/xml_text.hpp"
 
 namespace weft::topology {
 namespace {
-
-using Xml = boost::property_tree::ptree;
-
-struct Spot {
-  std::uint32_t line = 0, column = 0;
-};
-
-// Goes along a text and tells where an offset stands; offsets only grow.
-class Lines {
- public:
-  explicit Lines(std::string_view text) : text_(text) {}
-  Spot at(std::size_t offset) {
-    for (; seen_ < offset; ++seen_)
-      if (text_[seen_] == '\n') {
-        ++line_;
-        begin_ = seen_ + 1;
-      }
-    return {line_, static_cast<std::uint32_t>(offset - begin_ + 1)};
-  }
-
- private:
-  std::string_view text_;
-  std::size_t seen_ = 0, begin_ = 0;
-  std::uint32_t line_ = 1;
-};
-
-// Where elements nest deeper than allowed (over-estimated in comments), else npos: the XML reader recurses into
-// them.
-std::size_t too_deep(std::string_view text) {
-  std::size_t depth = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char next = i + 1 < text.size() ? text[i + 1] : ' ';
-    const bool open = text[i] == '<' && next != '/' && next != '!' && next != '?';
-    const bool close = (text[i] == '<' && next == '/') || (text[i] == '/' && next == '>');
-    if (open && ++depth > kMaxGraphNesting) return i;
-    if (close && depth > 0) --depth;
-  }
-  return std::string_view::npos;
-}
-
-// Where each element of a text that is XML begins, in their order: the XML reader knows no positions.
-std::vector<Spot> places_of_elements(std::string_view text) {
-  std::vector<Spot> out;
-  Lines lines(text);
-  const auto after = [&](std::string_view end, std::size_t from) {
-    const std::size_t at = text.find(end, from);
-    return at == std::string_view::npos ? text.size() : at + end.size();
-  };
-  for (std::size_t i = text.find('<'); i < text.size(); i = text.find('<', i)) {
-    const std::string_view rest = text.substr(i);
-    if (rest.starts_with("<!--")) {
-      i = after("-->", i + 4);
-    } else if (rest.starts_with("<![CDATA[")) {
-      i = after("]]>", i);
-    } else if (rest.starts_with("<?")) {
-      i = after("?>", i);
-    } else if (rest.starts_with("<!DOCTYPE")) {
-      for (int depth = 0; i < text.size() && (depth > 0 || text[i] != '>'); ++i)
-        depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
-    } else if (rest.starts_with("</") || rest.starts_with("<!")) {
-      i = after(">", i);
-    } else {
-      out.push_back(lines.at(i));
-      while (i < text.size() && text[i] != '>')  // a value in quotes may hold one
-        i = text[i] == '"' || text[i] == '\'' ? after(text.substr(i, 1), i + 1) : i + 1;
-    }
-  }
-  return out;
-}
-
-struct Element {
-  const Xml& tree;
-  std::size_t number;  // of all elements, in their order
-  [[nodiscard]] std::optional<std::string> attribute(const char* name) const {
-    const auto value = tree.get_optional<std::string>(Xml::path_type(std::string("<xmlattr>/") + name, '/'));
-    return value ? std::optional(*value) : std::nullopt;
-  }
-  [[nodiscard]] std::string text() const {
-    constexpr const char* kBlanks = " \t\r\n";
-    const std::string& all = tree.data();
-    const std::size_t first = all.find_first_not_of(kBlanks);
-    return first == std::string::npos ? "" : all.substr(first, all.find_last_not_of(kBlanks) - first + 1);
-  }
-};
-
-// Of an element and what is in it.
-std::size_t count_elements(const Xml& tree) {
-  std::size_t n = 1;
-  for (const auto& [name, child] : tree) n += name == "<xmlattr>" ? 0 : count_elements(child);
-  return n;
-}
-
-// visit(name, element) for each element in `e`. Ends at the first error.
-template <class Visit>
-Result<void> for_children(const Element& e, const Visit& visit) {
-  std::size_t number = e.number + 1;
-  for (const auto& [name, child] : e.tree) {
-    if (name == "<xmlattr>") continue;
-    WEFT_TRY(visit(name, Element{child, number}));
-    number += count_elements(child);
-  }
-  return {};
-}
 
 // From <graphml> to nodes and edges. Graphs within nodes and edges give theirs to the graph that they are in.
 // Defaults of keys are for nodes, edges or both; a datum counts wherever it stands.
 class GraphMl {
  public:
-  GraphMl(const std::string& path, std::vector<Spot> places) : path_(path), places_(std::move(places)) {}
+  explicit GraphMl(const std::string& path) : path_(path) {}
 
-  Result<GraphText> read(const Xml& document) {
-    if (document.size() != 1 || document.front().first != "graphml") return not_graphml();
-    const Element root{document.front().second, 0};
-    const auto key = [&](const std::string& name, const Element& e) {
-      return name == "key" ? read_key(e) : Result<void>();
-    };
+  Result<GraphText> read(const XmlText& document) {
+    auto found = document.root("graphml");
+    if (!found) return not_graphml();
+    const XmlElement root = *found;
+    const auto key = [&](const XmlElement& e) { return e.name() == "key" ? read_key(e) : Result<void>(); };
     bool any = false;
-    const auto graph = [&](const std::string& name, const Element& e) -> Result<void> {
-      if (name != "graph") return {};
+    const auto graph = [&](const XmlElement& e) -> Result<void> {
+      if (e.name() != "graph") return {};
       if (any)
-        return bad_input(place(e), "a second graph", e.attribute("id").value_or(""),
+        return bad_input(e.place(), "a second graph", e.attribute("id").value_or(""),
                          "one <graph>; others within its nodes");
       any = true;
       return read_graph(e);
     };
-    WEFT_TRY(for_children(root, key));
-    WEFT_TRY(for_children(root, graph));
+    WEFT_TRY(root.each(key));
+    WEFT_TRY(root.each(graph));
     if (!any) return not_graphml();
     WEFT_TRY(join_edges());
     return std::move(out_);
@@ -153,83 +48,75 @@ class GraphMl {
     std::optional<Attribute> fallback;
   };
 
-  [[nodiscard]] Spot spot(const Element& e) const {
-    return e.number < places_.size() ? places_[e.number] : Spot();
-  }
-  [[nodiscard]] std::string place(const Element& e) const {
-    return SourcePos{path_, spot(e).line, spot(e).column}.text();
-  }
   [[nodiscard]] Error not_graphml() const {
     return bad_input(path_, "not GraphML", {}, "<graphml> with one <graph>, its keys and nodes declared");
   }
-  [[nodiscard]] Attribute value(const Element& e) const { return {e.text(), spot(e).line, spot(e).column}; }
-  Result<std::string> required(const Element& e, const char* name) const {
-    if (auto value = e.attribute(name)) return *std::move(value);
-    return bad_input(place(e), fmt::format("no attribute {}", name), {}, fmt::format("{}=\"...\"", name));
+  [[nodiscard]] static Attribute value(const XmlElement& e) {
+    return {e.text(), e.spot().line, e.spot().column};
   }
 
-  Result<void> read_key(const Element& e) {
-    WEFT_ASSIGN(const std::string id, required(e, "id"));
+  Result<void> read_key(const XmlElement& e) {
+    WEFT_ASSIGN(const std::string id, e.required("id"));
     const std::string domain = e.attribute("for").value_or("all");
     constexpr std::array<std::string_view, 8> kDomains = {"all",     "node", "edge",      "graph",
                                                           "graphml", "port", "hyperedge", "endpoint"};
     if (std::find(kDomains.begin(), kDomains.end(), domain) == kDomains.end())
-      return bad_input(place(e), "unknown domain of a key", domain, "node, edge, all, graph or none");
+      return bad_input(e.place(), "unknown domain of a key", domain, "node, edge, all, graph or none");
     Key key;
     key.name = e.attribute("attr.name").value_or("");
     key.nodes = domain == "all" || domain == "node";
     key.edges = domain == "all" || domain == "edge";
-    const auto fallback = [&](const std::string& name, const Element& child) -> Result<void> {
-      if (name == "default") key.fallback = value(child);
+    const auto fallback = [&](const XmlElement& child) -> Result<void> {
+      if (child.name() == "default") key.fallback = value(child);
       return {};
     };
-    WEFT_TRY(for_children(e, fallback));
+    WEFT_TRY(e.each(fallback));
     if (!numbers_of_keys_.emplace(id, keys_.size()).second)
-      return bad_input(place(e), "key declared twice", id, "each id once");
+      return bad_input(e.place(), "key declared twice", id, "each id once");
     keys_.push_back(std::move(key));
     return {};
   }
 
   // The data of a node or edge, over its keys' defaults.
-  Result<void> read_data(const Element& e, Attributes& to) const {
-    const auto datum = [&](const std::string& name, const Element& child) -> Result<void> {
-      if (name != "data") return {};
-      WEFT_ASSIGN(const std::string key, required(child, "key"));
+  Result<void> read_data(const XmlElement& e, Attributes& to) const {
+    const auto datum = [&](const XmlElement& child) -> Result<void> {
+      if (child.name() != "data") return {};
+      WEFT_ASSIGN(const std::string key, child.required("key"));
       const auto known = numbers_of_keys_.find(key);
       if (known == numbers_of_keys_.end())
-        return bad_input(place(child), "datum of a key that is not declared", key, "the id of a <key>");
+        return bad_input(child.place(), "datum of a key that is not declared", key, "the id of a <key>");
       if (const std::string& attribute = keys_[known->second].name; !attribute.empty())
         to[attribute] = value(child);
       return {};
     };
-    return for_children(e, datum);
+    return e.each(datum);
   }
 
-  Result<void> read_graph(const Element& e) {
-    WEFT_ASSIGN(const std::string word, required(e, "edgedefault"));
+  Result<void> read_graph(const XmlElement& e) {
+    WEFT_ASSIGN(const std::string word, e.required("edgedefault"));
     if (word != "directed" && word != "undirected")
-      return bad_input(place(e), "unknown edgedefault", word, "directed or undirected");
-    const auto child = [&](const std::string& name, const Element& c) -> Result<void> {
-      if (name == "node") return read_node(c);
-      if (name == "edge") return read_edge(c, word == "directed");
-      if (name == "hyperedge")
-        return bad_input(place(c), "a hyperedge", {}, "edges of two nodes; a switch joins more");
+      return bad_input(e.place(), "unknown edgedefault", word, "directed or undirected");
+    const auto child = [&](const XmlElement& c) -> Result<void> {
+      if (c.name() == "node") return read_node(c);
+      if (c.name() == "edge") return read_edge(c, word == "directed");
+      if (c.name() == "hyperedge")
+        return bad_input(c.place(), "a hyperedge", {}, "edges of two nodes; a switch joins more");
       return {};
     };
-    return for_children(e, child);
+    return e.each(child);
   }
-  Result<void> read_graphs_in(const Element& e) {
-    const auto graph = [&](const std::string& name, const Element& child) {
-      return name == "graph" ? read_graph(child) : Result<void>();
+  Result<void> read_graphs_in(const XmlElement& e) {
+    const auto graph = [&](const XmlElement& child) {
+      return child.name() == "graph" ? read_graph(child) : Result<void>();
     };
-    return for_children(e, graph);
+    return e.each(graph);
   }
 
-  Result<void> read_node(const Element& e) {
-    WEFT_ASSIGN(const std::string id, required(e, "id"));
+  Result<void> read_node(const XmlElement& e) {
+    WEFT_ASSIGN(const std::string id, e.required("id"));
     if (!numbers_of_nodes_.emplace(id, out_.nodes.size()).second)
-      return bad_input(place(e), "node declared twice", id, "each id once");
-    GraphText::Node node{{}, spot(e).line, spot(e).column};
+      return bad_input(e.place(), "node declared twice", id, "each id once");
+    GraphText::Node node{{}, e.spot().line, e.spot().column};
     for (const Key& key : keys_)
       if (key.nodes && key.fallback && !key.name.empty()) node.attributes[key.name] = *key.fallback;
     node.attributes["id"] = {id, node.line, node.column};
@@ -238,18 +125,18 @@ class GraphMl {
     return read_graphs_in(e);
   }
 
-  Result<void> read_edge(const Element& e, bool directed) {
-    WEFT_ASSIGN(const std::string source, required(e, "source"));
-    WEFT_ASSIGN(const std::string target, required(e, "target"));
+  Result<void> read_edge(const XmlElement& e, bool directed) {
+    WEFT_ASSIGN(const std::string source, e.required("source"));
+    WEFT_ASSIGN(const std::string target, e.required("target"));
     if (const auto own = e.attribute("directed")) {
       if (*own != "true" && *own != "1" && *own != "false" && *own != "0")
-        return bad_input(place(e), "unknown value of directed", *own, "true or false");
+        return bad_input(e.place(), "unknown value of directed", *own, "true or false");
       directed = *own == "true" || *own == "1";
     }
     if (out_.edges.empty()) out_.directed = directed;
     if (out_.directed != directed)
-      return bad_input(place(e), "the graph mixes directed and undirected edges", {}, "edges of one kind");
-    GraphText::Edge edge{0, 0, {}, spot(e).line, spot(e).column};
+      return bad_input(e.place(), "the graph mixes directed and undirected edges", {}, "edges of one kind");
+    GraphText::Edge edge{0, 0, {}, e.spot().line, e.spot().column};
     for (const Key& key : keys_)
       if (key.edges && key.fallback && !key.name.empty()) edge.attributes[key.name] = *key.fallback;
     WEFT_TRY(read_data(e, edge.attributes));
@@ -275,7 +162,6 @@ class GraphMl {
   }
 
   const std::string& path_;
-  std::vector<Spot> places_;  // of elements
   std::vector<Key> keys_;
   std::unordered_map<std::string, std::size_t> numbers_of_keys_, numbers_of_nodes_;
   std::vector<std::array<std::string, 2>> ends_;  // of edges
@@ -285,20 +171,8 @@ class GraphMl {
 }  // namespace
 
 Result<GraphText> read_graphml(const std::string& path, const std::string& text) {
-  if (const std::size_t at = too_deep(text); at != std::string_view::npos) {
-    const Spot spot = Lines(text).at(at);
-    return bad_input(SourcePos{path, spot.line, spot.column}.text(), "nested too deeply", {},
-                     fmt::format("at most {} levels", kMaxGraphNesting));
-  }
-  Xml document;
-  try {
-    std::istringstream in(text);
-    boost::property_tree::read_xml(in, document, boost::property_tree::xml_parser::no_comments);
-  } catch (const boost::property_tree::file_parser_error& e) {
-    return bad_input(SourcePos{path, static_cast<std::uint32_t>(e.line()), 1}.text(),
-                     "not XML: " + e.message(), {}, "a GraphML graph");
-  }
-  return GraphMl(path, places_of_elements(text)).read(document);
+  WEFT_ASSIGN(const auto xml, XmlText::read(path, text, "a GraphML graph"));
+  return GraphMl(path).read(*xml);
 }
 
 }  // namespace weft::topology
