@@ -35,6 +35,11 @@ std::string Fabric::link_name(LinkId l) const {
   return name;
 }
 
+std::uint32_t Fabric::cable_count() const {
+  const auto both_ways = static_cast<std::uint32_t>(std::ranges::count(two_way_, 1));
+  return (wired_links() - both_ways) / 2 + both_ways;
+}
+
 void Fabric::add_switch_latency(Duration d) {
   const std::uint32_t first = hosts_are_routers() ? 0 : hosts_;
   for (std::size_t l = 0; l < links_.size(); ++l)

@@ -143,7 +143,14 @@ class Fabric {
   [[nodiscard]] std::uint32_t wired_links() const {
     return static_cast<std::uint32_t>(graph_.m_forward.m_column.size());
   }
-  [[nodiscard]] std::uint32_t cable_count() const { return wired_links() / 2; }
+  // A link for both directions is a cable of its own.
+  [[nodiscard]] std::uint32_t cable_count() const;
+  // False: links are there and routes over them, but what they join is not told; all are loops at one vertex.
+  [[nodiscard]] bool wiring_known() const { return wiring_known_; }
+  // Whether routes take the link in both directions, which share what it carries.
+  [[nodiscard]] bool is_two_way(LinkId l) const {
+    return l.index() < two_way_.size() && two_way_[l.index()] != 0;
+  }
   [[nodiscard]] const Graph& graph() const { return graph_; }
   [[nodiscard]] const LinkTable& links() const { return links_; }
   // Bytes/s by LinkId for who shares links out: those of links(), of a fatpipe more than flows no faster than that link can fill.
@@ -220,6 +227,8 @@ class Fabric {
   std::optional<std::uint8_t>
       class_in_hosts_;  // links at hosts that are none of their network cards' (NVLink)
   std::vector<PortShare> port_shares_;
+  bool wiring_known_ = true;
+  std::vector<std::uint8_t> two_way_;  // empty: none
   SocketRule sockets_;
   std::uint32_t ranks_on_sockets_ = 0;
 };

@@ -77,6 +77,10 @@ class FabricBuilder {
   }
   // Links of that class at a host are inside its node, not its network card's.
   void set_class_in_hosts(std::uint8_t link_class) { fabric_.class_in_hosts_ = link_class; }
+  // The ends of links are not known: all are loops at one vertex.
+  void set_wiring_unknown() { fabric_.wiring_known_ = false; }
+  // Links that carry both directions together, each with its ends as one of them uses it; by LinkId, 1: it is one.
+  void set_two_way(std::vector<std::uint8_t> links) { fabric_.two_way_ = std::move(links); }
   // The PCIe trees, to be filled in before build(), which adds the numbers of the links. A routing may keep
   // it.
   [[nodiscard]] std::shared_ptr<PcieForest> pcie();

@@ -88,14 +88,17 @@ std::vector<ClassSummary> summarize_classes(const Fabric& f) {
   std::vector<ClassSummary> out(t.class_names.size() - (f.sockets_joined() ? 1 : 0));
   std::vector<bool> same_bw(out.size(), true), same_lat(out.size(), true);
   std::vector<std::size_t> first(out.size());
+  std::vector<std::uint64_t> both_ways(out.size(), 0);
   for (std::size_t l = 0; l < f.wired_links(); ++l) {
     const std::size_t c = t.link_class[l];
     if (out[c].links++ == 0) first[c] = l;
+    both_ways[c] += f.is_two_way(LinkId(static_cast<std::uint32_t>(l))) ? 1 : 0;
     same_bw[c] = same_bw[c] && t.capacity[l] == t.capacity[first[c]];
     same_lat[c] = same_lat[c] && t.latency[l] == t.latency[first[c]];
   }
   for (std::size_t c = 0; c < out.size(); ++c) {
     out[c].name = t.class_names[c];
+    out[c].cables = (out[c].links - both_ways[c]) / 2 + both_ways[c];
     if (out[c].links == 0) continue;
     if (same_bw[c]) out[c].bandwidth_Bps = t.capacity[first[c]];
     if (same_lat[c]) out[c].latency_s = to_seconds(t.latency[first[c]]);

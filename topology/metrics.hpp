@@ -27,6 +27,7 @@ struct Metrics {
 struct ClassSummary {
   std::string name;
   std::uint64_t links = 0;
+  std::uint64_t cables = 0;             // pairs of links, and links that are for both directions
   std::optional<double> bandwidth_Bps;  // absent where links of the class differ
   std::optional<double> latency_s;
 };

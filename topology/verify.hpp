@@ -1,6 +1,9 @@
 // verify: does the wiring hold together and does every route walk on it? Used by `weft platform check` and
 // the tests.
 //
+// Where a file tells routes, not what links join (Fabric::wiring_known), routes take no link twice, and that is all that is checked of them.
+// A link for both directions may be walked either way.
+//
 // Checks: columns agree with the CSR graph; every capacity is positive and finite; every vertex is connected
 // to the largest part (links taken both ways); routes are simple walks: they start at the source, end at the
 // destination, each link begins where the one before ended, no vertex is entered twice. Routes of all pairs

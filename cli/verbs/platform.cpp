@@ -106,7 +106,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   ordered_json by_class = ordered_json::object();
   Table table({{"class", Table::Align::kLeft}, {"cables"}, {"bandwidth"}, {"latency"}});
   for (const ClassSummary& c : classes) {
-    const std::uint64_t cables = c.links / 2;
+    const std::uint64_t cables = c.cables;
     const char* none_or_mixed = c.links == 0 ? "-" : "mixed";
     by_class[c.name] = {{"count", cables},
                         {"links", c.links},
@@ -255,7 +255,18 @@ std::vector<std::string> left_out(const Platform& p) {
   return out;
 }
 
+// A drawing has cables; a file of routes need not say what links join, and may have links that both directions share.
+Result<void> check_drawable(const Fabric& f) {
+  if (!f.wiring_known()) return not_supported("a drawing of links whose ends are not told", "--to routes");
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l)
+    if (f.is_two_way(LinkId(l)))
+      return not_supported(
+          fmt::format("a drawing of {}, which both directions share", f.link_name(LinkId(l))), "--to routes");
+  return {};
+}
+
 Result<void> export_platform(const Options& o, const Platform& p) {
+  if (o.to != "routes") WEFT_TRY(check_drawable(p.fabric));
   if (const auto missing = left_out(p); !missing.empty() && !o.common.quiet)
     tell("note: the export has links{}; left out: {}, speed of hosts, MPI parameters\n",
          o.to == "routes" ? " and routes" : "", fmt::join(missing, ", "));

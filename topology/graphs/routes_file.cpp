@@ -8,7 +8,7 @@
 // Rules: link indices are 0..L-1, each once, in any order; a pair has at most one R line; a pair without one
 // is unreachable; a host to itself has no links. `lat` and `bw` given beside `path` replace the file's.
 //
-// What it says and how its wiring is inferred: routes_network.hpp. What was made of a large file is kept for the next run
+// What it says: routes_network.hpp; how its wiring is inferred: wiring.hpp. What was made of a large file is kept for the next run
 // (core/files/kept_copies.hpp): a text of 65,000 routes costs as much as the replay of 50,000 operations.
 #include <fmt/format.h>
 
@@ -109,6 +109,7 @@ Result<Fabric> build_routes(const Params& params) {
   }
   b.set_routing(std::make_shared<TableRouting>(std::move(n.routes)));
   b.set_link_names(std::move(n.names));
+  if (!n.wiring_known) b.set_wiring_unknown();
   b.set_vertex_names([hosts = n.hosts](VertexId v) {
     return v.index() < hosts ? fmt::format("node-{}", v.index())
                              : fmt::format("switch-{}", v.index() - hosts);

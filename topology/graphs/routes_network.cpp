@@ -4,94 +4,23 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <span>
 #include <type_traits>
 
 #include "core/wide.hpp"
+#include "topology/graphs/wiring.hpp"
 
 namespace weft::topology {
 namespace {
 
-// Which vertex each link, by the file's index, leaves and enters; vertices 0..hosts-1 are the hosts.
-struct Wiring {
-  std::vector<std::uint32_t> from, to;
-  std::uint32_t vertices = 0;
-  bool hosts_pass_on = false;  // some route crosses a host
-};
-
-Wiring infer_wiring(const RoutesText& c) {
-  const auto links = static_cast<std::uint32_t>(c.links.size());
-  const auto tail = [](std::uint32_t l) { return 2 * l; };
-  const auto head = [](std::uint32_t l) { return 2 * l + 1; };
-  std::vector<std::uint32_t> parent(2 * std::size_t{links} + c.hosts);
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&parent](std::uint32_t x) {
-    while (parent[x] != x) x = parent[x] = parent[parent[x]];
-    return x;
-  };
-  constexpr std::uint32_t kNone = ~0u;
-  // What was last found before and after a link: routes mostly say again what others said.
-  struct Seen {
-    std::uint32_t before = kNone, after = kNone;
-    bool later = false;  // in some route not the first
-  };
-  std::vector<Seen> seen(links);
-  const auto join = [&](std::uint32_t end, std::uint32_t with, std::uint32_t& last) {
-    if (last == with) return;
-    last = with;
-    parent[root(end)] = root(with);
-  };
-  for (const RoutesText::Route& r : c.routes) {
-    if (r.begin == r.end) continue;
-    std::uint32_t l = c.used[r.begin];
-    join(tail(l), 2 * links + r.src, seen[l].before);
-    for (std::uint32_t k = r.begin + 1; k < r.end; ++k) {
-      const std::uint32_t next = c.used[k];
-      join(head(l), tail(next), seen[l].after);
-      l = next;
-      seen[l].later = true;
-    }
-    join(head(l), 2 * links + r.dst, seen[l].after);
-  }
-  const auto used = [&seen](std::uint32_t l) { return seen[l].before != kNone || seen[l].later; };
-  Wiring w;
-  w.from.resize(links);
-  w.to.resize(links);
-  std::vector<std::uint32_t> vertex(parent.size(), kNone);
-  bool known = true;
-  for (std::uint32_t h = 0; h < c.hosts; ++h) {
-    std::uint32_t& v = vertex[root(2 * links + h)];
-    known = known && v == kNone;  // two hosts in one place: some link is used both ways
-    v = h;
-  }
-  w.vertices = c.hosts;
-  for (std::uint32_t l = 0; l < links && known; ++l) {
-    if (!used(l)) continue;
-    for (const std::uint32_t end : {tail(l), head(l)}) {
-      std::uint32_t& v = vertex[root(end)];
-      if (v == kNone) v = w.vertices++;
-      (end == tail(l) ? w.from : w.to)[l] = v;
-    }
-    known = known && w.from[l] != w.to[l];
-  }
-  if (!known) {  // one place called "network" stands for all of it
-    w.vertices = c.hosts + 1;
-    std::fill(w.from.begin(), w.from.end(), c.hosts);
-    std::fill(w.to.begin(), w.to.end(), c.hosts);
-    return w;
-  }
-  // Links that no route uses are somewhere: as loops they are in nobody's way.
-  const std::uint32_t somewhere = w.vertices > c.hosts ? c.hosts : 0;
-  for (std::uint32_t l = 0; l < links; ++l) {
-    w.hosts_pass_on = w.hosts_pass_on || (seen[l].later && w.from[l] < c.hosts);
-    if (used(l)) continue;
-    w.from[l] = w.to[l] = somewhere;
-  }
-  return w;
+Wiring wiring_of(const RoutesText& c) {
+  std::vector<RoutesWalked::Route> routes;
+  routes.reserve(c.routes.size());
+  for (const RoutesText::Route& r : c.routes) routes.push_back({r.src, r.dst, r.begin, r.end});
+  return infer_wiring({c.hosts, c.hosts, static_cast<std::uint32_t>(c.links.size()), routes, c.used, {}});
 }
 
-constexpr std::uint64_t kFormat = 0x35736574756f7277;  // "wroutes5": to be changed with what follows
+constexpr std::uint64_t kFormat = 0x36736574756f7277;  // "wroutes6": to be changed with what follows
 
 static_assert(std::endian::native == std::endian::little, "copies are kept as they are in memory");
 constexpr std::size_t kUnit = 8;  // columns begin at multiples of it
@@ -181,16 +110,15 @@ bool sound(const RoutesNetwork& n) {
 }  // namespace
 
 RoutesNetwork network_of(const RoutesText& c) {
-  const Wiring w = infer_wiring(c);
+  const Wiring w = wiring_of(c);
   const std::size_t links = c.links.size();
   RoutesNetwork n;
   n.hosts = c.hosts;
   n.vertices = w.vertices;
   n.hosts_pass_on = w.hosts_pass_on;
+  n.wiring_known = w.known;
   // Ports are numbered in the order of the file's link indices; id[l] is the link's number in the network.
-  std::vector<std::uint32_t> first(w.vertices + 1, 0), id(links);
-  for (const std::uint32_t v : w.from) ++first[v + 1];
-  for (std::uint32_t v = 0; v < w.vertices; ++v) first[v + 1] += first[v];
+  const std::vector<std::uint32_t> id = numbers_by_start(w);
   n.from.resize(links);
   n.to.resize(links);
   n.capacity.resize(links);
@@ -198,7 +126,7 @@ RoutesNetwork network_of(const RoutesText& c) {
   n.fatpipe.resize(links);
   n.names.resize(links);
   for (std::size_t l = 0; l < links; ++l) {
-    const std::uint32_t i = id[l] = first[w.from[l]]++;
+    const std::uint32_t i = id[l];
     n.from[i] = w.from[l];
     n.to[i] = w.to[l];
     n.capacity[i] = c.links[l].capacity;
@@ -229,7 +157,8 @@ RoutesNetwork network_of(const RoutesText& c) {
 
 std::string to_bytes(const RoutesNetwork& n) {
   std::string out;
-  const std::vector<std::uint64_t> head{kFormat, n.hosts, n.vertices, n.hosts_pass_on ? 1u : 0u};
+  const std::vector<std::uint64_t> head{kFormat, n.hosts, n.vertices, n.hosts_pass_on ? 1u : 0u,
+                                        n.wiring_known ? 1u : 0u};
   std::vector<std::uint32_t> ends;
   std::vector<char> letters;
   for (const std::string& name : n.names) {
@@ -264,12 +193,14 @@ std::optional<RoutesNetwork> network_from(FileBytes file) {
                      take(bytes, n.to) && take(bytes, n.capacity) && take(bytes, n.latency) &&
                      take(bytes, n.fatpipe) && take(bytes, r.row) && take(bytes, r.dst) &&
                      take(bytes, r.offset) && take(bytes, r.links) && bytes.empty();
-  if (!whole || head.size() != 4 || head[0] != kFormat || head[1] > ~0u || head[2] > ~0u || head[3] > 1)
+  if (!whole || head.size() != 5 || head[0] != kFormat || head[1] > ~0u || head[2] > ~0u || head[3] > 1 ||
+      head[4] > 1)
     return std::nullopt;
   r.owner = owner;
   n.hosts = static_cast<std::uint32_t>(head[1]);
   n.vertices = static_cast<std::uint32_t>(head[2]);
   n.hosts_pass_on = head[3] == 1;
+  n.wiring_known = head[4] == 1;
   if (!ascending(ends) || (ends.empty() ? 0 : ends.back()) != letters.size()) return std::nullopt;
   n.names.reserve(ends.size());
   for (std::uint32_t at = 0; const std::uint32_t end : ends) {

@@ -1,9 +1,5 @@
 // The network of a routes file: its links, what they seem to join, and the route of every pair, in the numbers of a Fabric.
-//
-// The file does not say what a link joins. The wiring is inferred: the end of a link is where the next link
-// of any route begins, the first link of a route begins at its source, the last ends at its destination
-// (union-find over link ends and hosts). A link that routes use in both directions merges its two ends; the
-// wiring then counts as unknown. What a link that no route uses joins is unknown, too: it is a loop.
+// What its links join: wiring.hpp.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +27,7 @@ struct RouteTable {
 struct RoutesNetwork {
   std::uint32_t hosts = 0, vertices = 0;  // vertices 0..hosts-1 are the hosts
   bool hosts_pass_on = false;             // some route crosses a host
+  bool wiring_known = true;               // else all links are at one vertex, as loops
   // Columns over LinkId, ascending by `from`.
   std::vector<std::uint32_t> from, to;
   std::vector<double> capacity;  // bytes/s
