@@ -86,6 +86,7 @@ std::vector<std::string> hpl_warnings(const topology::Platform& platform,
   };
   add(width_warnings(platform, configs));
   add(memory_warnings(platform, configs, options.map, options.seed));
+  add(platform.warnings);
   if (options.noise && !platform.compute.has_noise()) out.emplace_back(topology::kNoNoise);
   add(placement_warnings(platform, configs, options));
   return out;

@@ -101,6 +101,13 @@ Result<void> check_names(const topology::MpiParameters& mpi) {
   return {};
 }
 
+// What no way to replay knows of itself.
+void complete(const topology::Platform& platform, const RulesName& rules, ReplayResult& out) {
+  out.collective_rules = rules;
+  out.warnings.insert(out.warnings.end(), platform.warnings.begin(), platform.warnings.end());
+  out.engine.warnings = out.warnings.size();
+}
+
 Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology::Platform& platform,
                                       const std::vector<HostId>& placement, const ReplayOptions& options,
                                       Auditors* auditors) {
@@ -143,7 +150,7 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
                                     auditors != nullptr ? auditors->begin() : Audits{}, programs, contended,
                                     unreadable);
       if (result) {
-        result->collective_rules = rules;
+        complete(platform, rules, *result);
         return std::move(*result);
       }
       if (options.on_again) options.on_again();
@@ -166,7 +173,7 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
   if (auditors != nullptr) simulation.audit(auditors->begin());
   auto result = simulation.run();
   if (result && unreadable) return std::move(*unreadable);
-  if (result) result->collective_rules = rules;
+  if (result) complete(platform, rules, *result);
   return result;
 }
 

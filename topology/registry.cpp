@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/check.hpp"
 #include "core/quantity_text.hpp"
 #include "core/suggest.hpp"
 #include "topology/routing/failures.hpp"
@@ -78,6 +79,12 @@ bool is_family(std::string_view name) {
   for (const Family& f : families())
     if (f.name == name) return true;
   return false;
+}
+
+Family family_of(std::string_view name) {
+  for (Family& f : families())
+    if (f.name == name) return f;
+  WEFT_CHECK(false, "no family of that name");
 }
 
 Result<Fabric> build_fabric(std::string_view family, const Params& params, const HostNames& hosts) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,12 +13,19 @@
 
 namespace weft::topology {
 
+// What a family's file says of hosts, beside their network.
+struct HostFacts {
+  std::vector<double> speed;          // flop/s, by host
+  std::vector<std::string> warnings;  // what it says and nobody reads, one sentence each
+};
+
 struct Family {
   std::span<const ParamInfo> params;                        // own keys; common_params() are known besides
   Result<Fabric> (*build)(const Params& params) = nullptr;  // nullptr: known, not in this version
   std::string_view example = {};                            // key=value,... of a small one
   std::string_view name = {};                               // filled in by the registry
   std::string_view summary = {};
+  Result<HostFacts> (*host_facts)(const Params& params) = nullptr;  // nullptr: it says nothing of them
 };
 
 #define WEFT_TOPOLOGY(id, name, summary) \
@@ -38,5 +46,7 @@ struct Family {
                                           const HostNames& hosts = {});
 
 [[nodiscard]] bool is_family(std::string_view name);
+// The one of that name; REQUIRES: is_family(name).
+[[nodiscard]] Family family_of(std::string_view name);
 
 }  // namespace weft::topology

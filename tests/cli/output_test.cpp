@@ -160,6 +160,21 @@ TEST_F(OutputTest, AnExportedPlatformSaysWhatItLacks) {
             "parameters\n");
 }
 
+// Links that both directions share, or of which nobody says what they join, are no cables to draw.
+TEST_F(OutputTest, OnlyCablesAreDrawn) {
+  const std::string simgrid = support::oracle_dir() + "/simgrid_platforms/";
+  for (const auto& [file, what] : {std::pair("shared_cluster.xml", "a drawing of bus_link_0, which both"),
+                                   std::pair("limited_torus.xml", "a drawing of links whose ends are not")}) {
+    const Outcome refused = w.weft("platform export " + simgrid + file + " -o n.dot");
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr(what));
+    EXPECT_EQ(w.weft("platform export " + simgrid + file + " --to routes -o n.routes").exit_code, 0);
+    const Outcome again = w.weft("platform check routes:path=n.routes");
+    EXPECT_EQ(again.exit_code, 0) << again.err;
+  }
+  EXPECT_EQ(w.weft("platform export " + simgrid + "dragonfly.xml -o d.dot").exit_code, 0);
+}
+
 // The old file would be whole until the new one replaced it, but then it is gone.
 // Tables showed such names as escapes, sentences as they were.
 TEST_F(OutputTest, NamesDoNotSteerTheTerminal) {

@@ -45,6 +45,11 @@ bool run_routes(std::string_view bytes) {
   return use(topology::load_platform("routes:path=" + file.path()));
 }
 
+bool run_simgrid(std::string_view bytes) {
+  const MemFile file(bytes);
+  return use(topology::load_platform("simgrid:path=" + file.path()));
+}
+
 bool run_placement(std::string_view bytes) {
   static const topology::Platform platform =
       topology::load_platform("crossbar:n=16,ranks_per_host=2,bw=100Gbps,lat=1us").value();
@@ -126,6 +131,20 @@ std::vector<Target> platform_targets() {
         "shared", std::string("\x28\xb5\x2f\xfd", 4)},
        500,
        run_routes},
+      {"simgrid",
+       [] {
+         std::vector<std::string> out;
+         for (const char* name : {"full", "floyd", "star", "flat", "nested", "fat_trees", "dragonfly"})
+           out.push_back(
+               support::slurp(support::oracle_dir() + "/simgrid_platforms/" + std::string(name) + ".xml"));
+         return out;
+       },
+       {"symmetrical=\"NO\"", "direction=\"UP\"", "<host id=\"x\" speed=\"1Gf\"/>",
+        "<zone id=\"q\" routing=\"Floyd\">", "</zone>", "<router id=\"y\"/>", "radical=\"0-99\"",
+        "topo_parameters=\"1;1;1;1\"", "sharing_policy=\"SPLITDUPLEX\"", "gw_src=\"", "Dijkstra", "Cluster",
+        "0-1048576", "w3"},
+       300,
+       run_simgrid},
       {"placement",
        [] { return std::vector<std::string>{"0\n1\n2\n3\nnode-4\n5\n6\n7\n"}; },
        {"node-15\n", "15\n", "\r\n", "\xef\xbb\xbf", "#"},

@@ -53,7 +53,11 @@ class Examples {
  private:
   TempFile graph_{"example.dot", "graph { a [kind=host]; b [kind=host]; a -- b; }"};
   TempFile routes_{"example.routes", "L 0 up 1e9 1e-6 shared\nL 1 down 1e9 1e-6 shared\nR 0 1 0 1\n"};
-  std::map<std::string_view, const TempFile*> files_{{"file", &graph_}, {"routes", &routes_}};
+  TempFile simgrid_{"example.xml",
+                    "<platform version=\"4.1\"><cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-1\" "
+                    "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\"/></platform>"};
+  std::map<std::string_view, const TempFile*> files_{
+      {"file", &graph_}, {"routes", &routes_}, {"simgrid", &simgrid_}};
 };
 
 inline std::vector<LinkId> route_of(const Fabric& f, std::uint32_t src, std::uint32_t dst) {

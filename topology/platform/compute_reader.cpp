@@ -204,9 +204,10 @@ std::string text_of(const ShapeBounds::Range& r) {
   return fmt::format("{}-{}", r.from, r.to);
 }
 
-Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::uint32_t ranks,
-                                  std::uint32_t hosts) {
+Result<ComputeModel> read_compute(const PlatformSource& s, std::span<const double> speeds,
+                                  std::uint32_t ranks, std::uint32_t hosts) {
   ComputeModel model;
+  const double speed = speeds.front();
   const proto::Host& h = s.message.host();
   if (h.has_sockets()) {
     if (h.sockets() < 1 || h.sockets() > kMaxSockets)
@@ -266,9 +267,10 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
     base.kernels.push_back(std::move(rest));
   }
   model.classes.push_back(base);
-  if (h.group_size() == 0) return model;
+  const bool alike = std::ranges::all_of(speeds, [speed](double other) { return other == speed; });
+  if (h.group_size() == 0 && alike) return model;
 
-  // Which groups name each socket; sockets with the same groups are one class.
+  // Which groups name each socket; sockets of one speed with the same groups are one class.
   const std::size_t places = std::size_t{hosts} * model.sockets;
   std::vector<std::vector<int>> groups_of(places);
   std::uint64_t named = 0;
@@ -295,22 +297,30 @@ Result<ComputeModel> read_compute(const PlatformSource& s, double speed, std::ui
         }
     }
   }
-  std::map<std::vector<int>, std::uint32_t> known{{{}, 0}};
+  using Kind = std::pair<double, std::vector<int>>;
+  std::map<Kind, std::uint32_t> known{{{speed, {}}, 0}};
   model.class_of.reserve(places);
-  for (const std::vector<int>& list : groups_of) {
-    const auto [it, fresh] = known.try_emplace(list, static_cast<std::uint32_t>(model.classes.size()));
+  for (std::size_t place = 0; place < places; ++place) {
+    const std::vector<int>& list = groups_of[place];
+    const double own_speed = alike ? speed : speeds[place / model.sockets];
+    const auto [it, fresh] =
+        known.try_emplace({own_speed, list}, static_cast<std::uint32_t>(model.classes.size()));
     model.class_of.push_back(it->second);
     if (!fresh) continue;
     ComputeClass c = base;
+    const auto set_speed = [&c](double flops) {
+      c.speed = flops;
+      // An efficiency of the general entries is of the host's own speed.
+      for (KernelCost& k : c.kernels)
+        if (k.efficiency > 0) k.rate = k.efficiency * c.speed;
+    };
+    if (!alike) set_speed(own_speed);
     for (const int g : list) {
       const std::string path = fmt::format("host.group[{}]", g);
       const proto::HostGroup& group = h.group(g);
       if (group.has_speed()) {
         WEFT_ASSIGN(const FlopRate r, parse_flop_rate(group.speed(), s.where_of(path + ".speed")));
-        c.speed = r.value();
-        // An efficiency of the general entries is of the host's own speed.
-        for (KernelCost& k : c.kernels)
-          if (k.efficiency > 0) k.rate = k.efficiency * c.speed;
+        set_speed(r.value());
       }
       if (group.has_slowdown()) {
         WEFT_ASSIGN(c.slowdown, ratio(group.slowdown(), s.where_of(path + ".slowdown"), 1e-6, 1e6));

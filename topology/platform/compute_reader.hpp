@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "core/result.hpp"
@@ -11,9 +12,9 @@
 
 namespace weft::topology {
 
-// `speed` (flop/s) and `ranks` of a host are those in force after overrides. Errors: kBadInput with the field's
+// `speeds` (flop/s, by host, or one for all) and `ranks` of a host are those in force after overrides. Errors: kBadInput with the field's
 // position. Names of kernels are not checked here. O(hosts x sockets + hosts named by groups).
-[[nodiscard]] Result<ComputeModel> read_compute(const PlatformSource& source, double speed,
+[[nodiscard]] Result<ComputeModel> read_compute(const PlatformSource& source, std::span<const double> speeds,
                                                 std::uint32_t ranks, std::uint32_t hosts);
 
 // "128", "96-191", "192-" or "-95", ends included, and back. Errors (kBadInput at `where`): anything else.

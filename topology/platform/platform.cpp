@@ -94,7 +94,7 @@ Result<Platform> build_platform(const PlatformSource& s) {
   }
   WEFT_ASSIGN(const FlopRate rate, speed != nullptr ? parse_flop_rate(speed->value, speed->where)
                                                     : parse_flop_rate(kDefaultSpeed, "speed"));
-  p.host_speed = {rate.value()};
+  std::vector<double> speeds = {rate.value()};
   p.speed_assumed = speed == nullptr;
   WEFT_ASSIGN(const std::uint64_t ranks, params.integer_or("ranks_per_host", 1, kMaxRanksPerHost, 1));
   p.ranks_per_host = static_cast<std::uint32_t>(ranks);
@@ -121,6 +121,14 @@ Result<Platform> build_platform(const PlatformSource& s) {
     }
     p.family += "+pcie";
   }
+  if (const Family family = family_of(s.family); family.host_facts != nullptr) {
+    WEFT_ASSIGN(HostFacts facts, family.host_facts(params));
+    p.warnings = std::move(facts.warnings);
+    if (speed == nullptr && !node) {
+      speeds = std::move(facts.speed);
+      p.speed_assumed = false;
+    }
+  }
   p.fabric = std::move(*fabric);
   WEFT_ASSIGN(auto ports, read_ports(s));
   if (!ports.empty()) {
@@ -130,11 +138,12 @@ Result<Platform> build_platform(const PlatformSource& s) {
       return std::move(shared.error());
     }
   }
-  WEFT_ASSIGN(p.compute, read_compute(s, rate.value(), p.ranks_per_host, p.fabric.host_count()));
+  WEFT_ASSIGN(p.compute, read_compute(s, speeds, p.ranks_per_host, p.fabric.host_count()));
+  p.host_speed = {speeds.front()};
   WEFT_TRY(join_sockets(s, p));
   const auto& classes = p.compute.classes;
   if (std::any_of(classes.begin(), classes.end(),
-                  [&](const ComputeClass& c) { return c.speed != rate.value(); })) {
+                  [&](const ComputeClass& c) { return c.speed != speeds.front(); })) {
     const std::uint32_t sockets = p.compute.sockets;
     p.host_speed.assign(p.fabric.host_count(), 0);
     for (std::size_t i = 0; i < p.compute.class_of.size(); ++i)

@@ -61,9 +61,10 @@ struct Platform {
   bool speed_assumed = false;      // nobody gave it: kDefaultSpeed (params.hpp)
   std::uint32_t ranks_per_host = 1;
   MpiParameters mpi;
-  ComputeModel compute;  // kernels; classes[0].speed = host_speed where all hosts are equal
-  std::string family;    // "fat-tree", "torus", ...
-  std::string summary;   // one line for people; empty for shorthand
+  ComputeModel compute;               // kernels; classes[0].speed = host_speed where all hosts are equal
+  std::string family;                 // "fat-tree", "torus", ...
+  std::string summary;                // one line for people; empty for shorthand
+  std::vector<std::string> warnings;  // what its file says and nobody reads, one sentence each
   [[nodiscard]] FlopRate speed(HostId h) const {
     return FlopRate(host_speed.size() == 1 ? host_speed[0] : host_speed[h.index()]);
   }

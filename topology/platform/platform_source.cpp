@@ -6,6 +6,7 @@
 #include <google/protobuf/text_format.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -28,7 +29,8 @@ std::string list_of_names(std::string_view spec) {
   for (const Family& f : families())
     if (f.build != nullptr) shorthand.push_back(f.name);
   std::string text = fmt::format(
-      "a .textproto, .dot or .graphml file, a built-in name ({}) or FAMILY:key=value,... with FAMILY one of "
+      "a .textproto, .dot or .graphml file, a SimGrid .xml file, a built-in name ({}) or "
+      "FAMILY:key=value,... with FAMILY one of "
       "{}",
       fmt::join(built_in, ", "), fmt::join(shorthand, ", "));
   std::vector<std::string_view> all = built_in;
@@ -215,13 +217,15 @@ Result<PlatformSource> read_source(std::string_view spec) {
   const bool shorthand = head.size() < spec.size() && spec.find('=', head.size()) != std::string_view::npos;
   const bool looks_like_file = is_file(path) || spec.ends_with(".textproto") || spec.ends_with(".pbtxt") ||
                                (!shorthand && spec.find('/') != std::string_view::npos);
-  // A graph is not a description of a platform, but the family "file" makes one of it.
-  for (const std::string_view graph : {".dot", ".gv", ".graphml"})
-    if (spec.ends_with(graph) && !shorthand) {
+  // A graph, or a platform of another simulator, is not a description of a platform, but a family makes one of it.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kOthers = {
+      {{".dot", "file"}, {".gv", "file"}, {".graphml", "file"}, {".xml", "simgrid"}}};
+  for (const auto& [ending, family] : kOthers)
+    if (spec.ends_with(ending) && !shorthand) {
       PlatformSource s;
       s.name = spec;
       s.where = fmt::format("platform {}", spec);
-      s.family = "file";
+      s.family = family;
       s.family_where = s.where;
       s.params = Params(s.where);
       s.params.set("path", path, s.where);

@@ -1,0 +1,281 @@
+// SimGrid platform files: links, speeds and every route against what SimGrid 3.32 makes of the same files
+// (tests/oracle/data/simgrid_platforms), and what is refused.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "tests/support/checkout.hpp"
+#include "tests/topology/support.hpp"
+#include "topology/simgrid/units.hpp"
+#include "topology/verify.hpp"
+
+namespace weft::topology {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::string simgrid_file(const std::string& name) {
+  return support::oracle_dir() + "/simgrid_platforms/" + name;
+}
+
+// NAME.txt: what SimGrid says.
+struct SimgridAnswer {
+  struct Link {
+    double bytes_per_s = 0, latency_s = 0;
+    bool fatpipe = false;
+  };
+  std::map<std::string, Link> links;
+  std::map<std::string, double> speed;
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> routes;
+};
+
+SimgridAnswer answer_of(const std::string& name) {
+  SimgridAnswer out;
+  std::ifstream in(simgrid_file(name + ".txt"));
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream fields(line);
+    std::string kind, first, second;
+    fields >> kind >> first;
+    if (kind == "L") {
+      SimgridAnswer::Link l;
+      fields >> l.bytes_per_s >> l.latency_s >> second;
+      l.fatpipe = second == "fatpipe";
+      // Within a host SimGrid takes a loopback, here the platform's mpi { } says what that costs.
+      if (first.find("loopback") == std::string::npos) out.links[first] = l;
+    } else if (kind == "H") {
+      fields >> out.speed[first];
+    } else if (kind == "R") {
+      fields >> second;
+      auto& route = out.routes[{first, second}];
+      for (std::string l; fields >> l;) route.push_back(l);
+    }
+  }
+  return out;
+}
+
+class SimgridPlatforms : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(SimgridPlatforms, HaveSimGridsLinksSpeedsAndRoutes) {
+  const SimgridAnswer theirs = answer_of(GetParam());
+  const Platform p = load(simgrid_file(GetParam() + ".xml"));
+  const Fabric& f = p.fabric;
+  ASSERT_GT(theirs.routes.size(), 0u);
+  ASSERT_EQ(f.host_count(), theirs.speed.size());
+  ASSERT_EQ(f.wired_links(), theirs.links.size());
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l) {
+    const std::string name = f.link_name(LinkId(l));
+    SCOPED_TRACE(name);
+    ASSERT_TRUE(theirs.links.contains(name));
+    const SimgridAnswer::Link& link = theirs.links.at(name);
+    EXPECT_DOUBLE_EQ(f.links().capacity[l], link.bytes_per_s);
+    EXPECT_EQ(f.links().latency[l], from_seconds(link.latency_s));
+    EXPECT_EQ(f.links().is_fatpipe(LinkId(l)), link.fatpipe);
+  }
+  std::uint64_t compared = 0;
+  for (std::uint32_t s = 0; s < f.host_count(); ++s) {
+    EXPECT_DOUBLE_EQ(p.speed(HostId(s)).value(), theirs.speed.at(f.host_name(HostId(s))));
+    for (std::uint32_t d = 0; d < f.host_count(); ++d) {
+      if (s == d) continue;
+      std::vector<LinkId> links;
+      const auto there = theirs.routes.find({f.host_name(HostId(s)), f.host_name(HostId(d))});
+      ASSERT_EQ(f.routing().route(HostId(s), HostId(d), links), there != theirs.routes.end());
+      std::vector<std::string> ours;
+      for (const LinkId l : links) ours.push_back(f.link_name(l));
+      std::vector<std::string> wanted = there->second;
+      // SimGrid's Dijkstra turns round the links within each leg, which means nothing to their flows.
+      if (GetParam() == "dijkstra") {
+        std::ranges::sort(ours);
+        std::ranges::sort(wanted);
+      }
+      ASSERT_EQ(ours, wanted) << f.host_name(HostId(s)) << " to " << f.host_name(HostId(d));
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, theirs.routes.size());
+  EXPECT_THAT(verify(f).findings, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SimgridPlatforms,
+                         ::testing::Values("full", "floyd", "dijkstra", "star", "flat", "shared_cluster",
+                                           "nested", "fat_trees", "limited_fat_tree", "torus",
+                                           "limited_torus", "dragonfly"));
+
+TEST(SimgridPlatform, IsRecognisedByItsEndingAndTellsWhatItDoesNotRead) {
+  const Platform p = load(simgrid_file("full.xml"));
+  EXPECT_EQ(p.family, "simgrid");
+  EXPECT_FALSE(p.speed_assumed);
+  EXPECT_THAT(p.warnings,
+              ::testing::ElementsAre(
+                  "the platform sets options of SimGrid, which are not read: network/loopback-lat"));
+  EXPECT_EQ(load("simgrid:path=" + simgrid_file("full.xml") + ",speed=7Gflops").speed(HostId(1)).value(),
+            7e9);
+  const Platform other = load("simgrid:path=" + simgrid_file("flat.xml") + ",bw=1GB/s,lat=3us");
+  EXPECT_EQ(other.fabric.links().capacity[0], 1e9);
+  EXPECT_EQ(other.fabric.links().latency[0], from_seconds(3e-6));
+}
+
+// What links join is inferred; SimGrid's files do not say it.
+TEST(SimgridPlatform, InfersSwitchesAndCables) {
+  const Fabric tree = load(simgrid_file("limited_torus.xml")).fabric;
+  EXPECT_FALSE(tree.wiring_known()) << "limiters are at both ends of what they limit";
+  const Fabric flat = load(simgrid_file("shared_cluster.xml")).fabric;
+  EXPECT_TRUE(flat.wiring_known());
+  EXPECT_EQ(flat.switch_count(), 1u);
+  EXPECT_EQ(flat.cable_count(), 4u) << "one link for both directions is a cable";
+  EXPECT_EQ(flat.wired_links(), 4u);
+  const Fabric ring = load(simgrid_file("torus.xml")).fabric;
+  EXPECT_TRUE(ring.hosts_are_routers());
+  EXPECT_EQ(ring.cable_count(), 40u * 3);
+  const Fabric groups = load(simgrid_file("dragonfly.xml")).fabric;
+  EXPECT_EQ(groups.switch_count(), 12u);
+  EXPECT_EQ(groups.cable_count(), 24u + 3 * 6 + 3);
+}
+
+// SimGrid goes on from a green link as if it had led to the first chassis; here routes are walks.
+TEST(SimgridPlatform, ADragonflyOfSeveralChassisHasSimpleRoutes) {
+  const TempFile file("chassis.xml",
+                      "<platform version=\"4.1\"><cluster id=\"d\" prefix=\"n\" suffix=\"\" radical=\"0-95\" "
+                      "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" topology=\"DRAGONFLY\" "
+                      "topo_parameters=\"4,1;3,2;4,3;2\"/></platform>");
+  const Fabric f = load(file.path()).fabric;
+  ASSERT_TRUE(f.wiring_known());
+  const VerifyReport r = verify(f);
+  EXPECT_THAT(r.findings, IsEmpty());
+  EXPECT_EQ(r.pairs_walked, 96u * 95);
+  EXPECT_EQ(r.unreachable, 0u);
+  // From chassis 1, blade 0 to chassis 1, blade 1 of one group: one green link between the routers.
+  EXPECT_EQ(route_of(f, 8, 10).size(), 3u);
+}
+
+TEST(SimgridPlatform, ARouteThatWouldTakeALinkTwiceIsRefused) {
+  const std::string head = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">";
+  const std::string host =
+      "<host id=\"a\" speed=\"1Gf\"/><host id=\"b\" speed=\"1Gf\"/>"
+      "<link id=\"l\" bandwidth=\"1GBps\"/>";
+  const TempFile in_a_leg("twice.xml", head + host +
+                                           "<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/><link_ctn "
+                                           "id=\"l\"/></route></zone></platform>");
+  EXPECT_THAT(error_of(in_a_leg.path()), HasSubstr("not supported: a route that takes link l twice"));
+  // Each leg once, the route that Floyd puts together twice.
+  const TempFile over_legs(
+      "legs.xml",
+      "<platform version=\"4.1\"><zone id=\"z\" routing=\"Floyd\">" + host +
+          "<host id=\"c\" speed=\"1Gf\"/><route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route><route "
+          "src=\"b\" dst=\"c\"><link_ctn id=\"l\"/></route></zone></platform>");
+  EXPECT_THAT(error_of(over_legs.path()),
+              HasSubstr("legs.xml: error: not supported: the route from a to c, which takes link l twice"));
+}
+
+std::string simgrid_error(const std::string& text) {
+  const TempFile f("bad.xml", text);
+  const std::string message = error_of(f.path());
+  const std::size_t at = message.find("bad.xml:");
+  return at == std::string::npos ? message : message.substr(at + 8);
+}
+
+std::string simgrid_zone(const std::string& what, const std::string& routing = "Full") {
+  return "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"" + routing +
+         "\">\n<host id=\"a\" speed=\"1Gf\"/>\n<host id=\"b\" speed=\"1Gf\"/>\n<router id=\"r\"/>\n<link "
+         "id=\"l\" bandwidth=\"1GBps\"/>\n" +
+         what + "\n</zone>\n</platform>\n";
+}
+std::string simgrid_cluster(const std::string& what) {
+  return "<platform version=\"4\">\n<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-7\" speed=\"1Gf\" "
+         "bw=\"1GBps\" lat=\"1us\" " +
+         what + "/>\n</platform>\n";
+}
+
+TEST(SimgridPlatform, BadFilesAreNamedWithTheirPlace) {
+  EXPECT_THAT(error_of("/nowhere/x.xml"), HasSubstr("/nowhere/x.xml"));
+  EXPECT_THAT(error_of("simgrid:"), HasSubstr("key path is missing"));
+  EXPECT_THAT(simgrid_error("<platform"), HasSubstr("error: not XML"));
+  EXPECT_THAT(simgrid_error("<graphml/>"), HasSubstr("no element <platform> that holds all others"));
+  EXPECT_EQ(simgrid_error("<platform version=\"3\"/>"),
+            "1:1: error: version of the platform file; got \"3\"; expected 4 or 4.1; simgrid_update_xml of "
+            "SimGrid makes one of an older file");
+  EXPECT_EQ(simgrid_error("<platform version=\"4.1\"/>"), "1:1: error: the platform has no host");
+  EXPECT_EQ(simgrid_error(simgrid_zone("", "Magic")),
+            "2:1: error: routing of a netzone; got \"Magic\"; expected Full, Floyd, Dijkstra, DijkstraCache, "
+            "Cluster or None");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<hots id=\"x\"/>")),
+            "7:1: error: unknown element of a SimGrid platform; got \"hots\"; expected host, router, link, "
+            "cluster, zone, route, zoneRoute...");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<host id=\"a\" speed=\"1Gf\"/>")),
+            "7:1: error: two hosts, routers or netzones of one name; got \"a\"; expected each name once");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<host id=\"c\" speed=\"1Gx\"/>")),
+            "7:1: error: speed; got \"1Gx\"; expected a speed like 1.5Gf");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<host id=\"c\" speed=\"1Gf,2Gf\" pstate=\"2\"/>")),
+            "7:1: error: pstate; got \"2\"; expected the number of one of 2 speeds");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" bandwidth=\"0\"/>")),
+            "7:1: error: bandwidth; got \"0\"; expected a bandwidth like 125MBps or 1Gbps");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" bandwidth=\"1GBps\" latency=\"-1us\"/>")),
+            "7:1: error: latency; got \"-1us\"; expected a time like 50us or 0");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" bandwidth=\"1GBps\" sharing_policy=\"FAST\"/>")),
+            "7:1: error: sharing_policy; got \"FAST\"; expected SHARED, SPLITDUPLEX or FATPIPE");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<route src=\"a\" dst=\"q\"><link_ctn id=\"l\"/></route>")),
+            "7:1: error: dst of a <route>; got \"q\"; expected a host, router or netzone of the platform");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<route src=\"a\" dst=\"z\"><link_ctn id=\"l\"/></route>")),
+            "7:1: error: dst of a <route>; got \"z\"; expected a host or router of netzone z");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<route src=\"a\" dst=\"b\"/>")),
+            "7:1: error: route without links; expected <link_ctn id=\"...\"/>");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<route src=\"a\" dst=\"b\">\n<link_ctn id=\"k\"/></route>")),
+            "8:1: error: route over an unknown link; got \"k\"; expected the id of a link of the platform");
+  EXPECT_EQ(
+      simgrid_error(simgrid_zone("<route src=\"a\" dst=\"b\"><link_ctn id=\"l\" direction=\"UP\"/></route>")),
+      "7:24: error: a direction on a link that is not split; got \"l\"; expected a link of "
+      "sharing_policy=\"SPLITDUPLEX\"");
+  EXPECT_EQ(
+      simgrid_error(simgrid_zone("<route src=\"a\" dst=\"b\"><link_ctn id=\"l\"/></route>\n<route src=\"b\" "
+                                 "dst=\"a\"><link_ctn id=\"l\"/></route>")),
+      "8:1: error: a second route between two points; got \"b to a\"; expected one; symmetrical=\"NO\" "
+      "where the way back has its own");
+  EXPECT_EQ(simgrid_error(simgrid_cluster("topology=\"TORUS\" topo_parameters=\"2,2\"")),
+            "2:1: error: topo_parameters for 4 hosts; got \"radical with 8\"; expected as many of them");
+  EXPECT_EQ(simgrid_error(simgrid_cluster("topology=\"FAT_TREE\" topo_parameters=\"2;4,2;1,1\"")),
+            "2:1: error: topo_parameters of a fat-tree; got \"2;4,2;1,1\"; expected "
+            "LEVELS;DOWN,...;UP,...;CABLES,...");
+  EXPECT_EQ(simgrid_error(simgrid_cluster("topology=\"DRAGONFLY\" topo_parameters=\"4,1;1,1;2,1;1\"")),
+            "2:1: error: more groups than routers in a chassis; got \"4,1;1,1;2,1;1\"; expected at most 2 "
+            "groups");
+  EXPECT_EQ(simgrid_error(simgrid_cluster("topology=\"STAR\"")),
+            "2:1: error: topology of a cluster; got \"STAR\"; expected FLAT, FAT_TREE, TORUS or DRAGONFLY");
+}
+
+TEST(SimgridPlatform, WhatIsNotReadIsNotSupported) {
+  for (const std::string& text :
+       {simgrid_zone("<host id=\"c\" speed=\"1Gf\" speed_file=\"f\"/>"),
+        simgrid_zone("<link id=\"m\" bandwidth=\"1GBps\" bandwidth_file=\"f\"/>"),
+        simgrid_zone("<trace_connect trace=\"t\" element=\"a\"/>"), simgrid_zone("", "Vivaldi"),
+        simgrid_zone("<link id=\"m\" bandwidth=\"1GBps\" sharing_policy=\"WIFI\"/>"),
+        simgrid_zone("<peer id=\"p\" speed=\"1Gf\" bw_in=\"1GBps\" bw_out=\"1GBps\"/>")})
+    EXPECT_THAT(simgrid_error(text), HasSubstr("error: not supported: ")) << text;
+  const std::string flat = simgrid_file("flat.xml");
+  for (const char* key : {"fail=1", "nics=2", "nic_bw=1GB/s", "switch_lat=1us"})
+    EXPECT_THAT(error_of("simgrid:path=" + flat + "," + key), HasSubstr("error: not supported: ")) << key;
+  EXPECT_THAT(error_of("simgrid:path=" + flat + ",routing=minimal"),
+              HasSubstr("a SimGrid platform fixes this"));
+}
+
+TEST(SimgridUnits, AreThoseOfTheFormat) {
+  using namespace simgrid;
+  const std::map<std::string, double> bandwidths = {
+      {"125MBps", 125e6}, {"1Gbps", 125e6},  {"1KiBps", 1024},     {"8Kibps", 1024}, {"2.5e3Bps", 2500},
+      {"7", 7},           {"1kBps", 1000.0}, {" 100MBps ", 100e6}, {"1TBps", 1e12}};
+  for (const auto& [text, value] : bandwidths)
+    EXPECT_DOUBLE_EQ(bytes_per_second(text, "x").value(), value) << text;
+  const std::map<std::string, double> times = {{"1w", 604800}, {"2d", 172800}, {"1h", 3600}, {"1m", 60},
+                                               {"1ms", 1e-3},  {"5us", 5e-6},  {"0", 0},     {"3ps", 3e-12}};
+  for (const auto& [text, value] : times) EXPECT_DOUBLE_EQ(seconds(text, "x").value(), value) << text;
+  EXPECT_EQ(flops_per_second("1Gf, 500megaflops,2e9", "x").value(), (std::vector<double>{1e9, 5e8, 2e9}));
+  EXPECT_EQ(numbers("3-5,9", 10, "x").value(), (std::vector<std::int64_t>{3, 4, 5, 9}));
+  for (const char* bad : {"", "fast", "1KBps", "1 GBps", "1gbps", "inf", "nan", "-1MBps", "0MBps", "1MBpsx"})
+    EXPECT_FALSE(bytes_per_second(bad, "x")) << bad;
+  for (const char* bad : {"5-3", "a", "1-", "0-10", "1-2-3", "-1"})
+    EXPECT_FALSE(numbers(bad, 10, "x")) << bad;
+}
+
+}  // namespace
+}  // namespace weft::topology
