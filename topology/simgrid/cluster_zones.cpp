@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/quantity_text.hpp"
+#include "topology/fabric_builder.hpp"
 #include "topology/platform/params.hpp"
 
 namespace weft::topology::simgrid {
@@ -46,6 +47,12 @@ Result<void> check_hosts(std::uint64_t wanted, std::uint64_t hosts, const std::s
   if (wanted == hosts) return {};
   return bad_input(where, fmt::format("topo_parameters for {} hosts", wanted),
                    fmt::format("radical with {}", hosts), "as many of them");
+}
+
+Result<void> check_shape(std::uint64_t vertices, std::uint64_t cables, const std::string& where) {
+  auto fits = check_size(vertices, cables);
+  if (!fits) fits.error().where = where;
+  return fits;
 }
 
 }  // namespace weft::topology::simgrid

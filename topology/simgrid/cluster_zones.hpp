@@ -52,5 +52,8 @@ struct Duplex {
                                                        const std::string& where);
 // Error: the cluster's radical does not name as many hosts as its shape has.
 [[nodiscard]] Result<void> check_hosts(std::uint64_t wanted, std::uint64_t hosts, const std::string& where);
+// Error: more of them than a fabric may have.
+[[nodiscard]] Result<void> check_shape(std::uint64_t vertices, std::uint64_t cables,
+                                       const std::string& where);
 
 }  // namespace weft::topology::simgrid

@@ -180,6 +180,9 @@ Result<std::unique_ptr<Zone>> dragonfly_zone(const std::string& parameters, std:
   s.nodes = nodes[0];
   const std::uint64_t routers = saturating_mul(s.groups, saturating_mul(s.chassis, std::uint64_t{s.blades}));
   WEFT_TRY(check_hosts(saturating_mul(routers, s.nodes), hosts, where));
+  // Hosts are at most kMostHosts, so the sum of what each router has fits.
+  const std::uint64_t of_router = std::uint64_t{s.nodes} + s.blades / 2 + s.chassis / 2;
+  WEFT_TRY(check_shape(routers, saturating_mul(routers, of_router), where));
   // A group's way to group g begins at its router g in its first chassis.
   if (s.groups > s.blades)
     return bad_input(where, "more groups than routers in a chassis", parameters,

@@ -191,11 +191,7 @@ Result<std::unique_ptr<Zone>> fat_tree_zone(const std::string& parameters, std::
   auto zone =
       std::make_unique<FatTreeZone>(std::move(down), std::move(up), std::move(cables), counts.fat_tree_hosts);
   WEFT_TRY(check_hosts(zone->nodes_at(0), hosts, where));
-  auto fits = check_size(zone->all_nodes(), zone->all_cables());
-  if (!fits) {
-    fits.error().where = where;
-    return std::move(fits.error());
-  }
+  WEFT_TRY(check_shape(zone->all_nodes(), zone->all_cables(), where));
   zone->build(name, links, net, counts);
   return std::unique_ptr<Zone>(std::move(zone));
 }

@@ -79,6 +79,7 @@ Result<std::unique_ptr<Zone>> torus_zone(const std::string& parameters, std::uin
   std::uint64_t wanted = 1;
   for (const std::uint32_t d : dims) wanted = saturating_mul(wanted, d);
   WEFT_TRY(check_hosts(wanted, hosts, where));
+  WEFT_TRY(check_shape(hosts, saturating_mul(hosts, dims.size()), where));
   auto zone = std::make_unique<TorusZone>(dims, hosts);
   net.hosts_pass_on = true;
   for (std::uint64_t h = 0; h < hosts; ++h) {

@@ -244,6 +244,26 @@ TEST(SimgridPlatform, BadFilesAreNamedWithTheirPlace) {
             "2:1: error: topology of a cluster; got \"STAR\"; expected FLAT, FAT_TREE, TORUS or DRAGONFLY");
 }
 
+// Small files of networks that no memory holds.
+TEST(SimgridPlatform, HugeShapesAreRefusedBeforeTheyAreBuilt) {
+  for (const std::string& shape :
+       {std::string("topology=\"DRAGONFLY\" topo_parameters=\"1,1;1,1;131072,1;8\""),
+        std::string("topology=\"FAT_TREE\" topo_parameters=\"2;1024,1024;1,1048576;1,1048576\""),
+        "topology=\"TORUS\" topo_parameters=\"1048576" +
+            [] {
+              std::string ones;
+              for (int i = 0; i < 100; ++i) ones += ",1";
+              return ones;
+            }() +
+            "\""}) {
+    const std::string text =
+        "<platform version=\"4\">\n<cluster id=\"c\" prefix=\"n\" suffix=\"\" radical=\"0-1048575\" "
+        "speed=\"1Gf\" bw=\"1GBps\" lat=\"1us\" " +
+        shape + "/>\n</platform>\n";
+    EXPECT_THAT(simgrid_error(text), ::testing::StartsWith("2:1: error: ")) << shape;
+  }
+}
+
 TEST(SimgridPlatform, WhatIsNotReadIsNotSupported) {
   for (const std::string& text :
        {simgrid_zone("<host id=\"c\" speed=\"1Gf\" speed_file=\"f\"/>"),
