@@ -31,6 +31,9 @@ Params common_ones(const Params& params, std::span<const ParamInfo> own) {
 // What the common keys change in a finished fabric.
 Result<Fabric> adjusted(Fabric fabric, const Params& params, const HostNames& hosts) {
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());  // a number where nothing is drawn, too
+  for (const std::string_view key : {"switch_lat", "nic_bw", "nics"})
+    if (params.has(key) && !fabric.wiring_known())
+      return params.error(key, "what links join is not told here", "a file whose routes use links one way");
   if (const Params::Entry* e = params.find("switch_lat")) {
     WEFT_ASSIGN(const Duration d, parse_duration(e->value, e->where + ": switch_lat"));
     fabric.add_switch_latency(d);

@@ -93,6 +93,7 @@ std::string hops_line(const Fabric& f, const Metrics& m) {
   if (f.host_count() < 2) return "hops between hosts: none (one host)\n";
   std::string out = fmt::format("hops between hosts: mean {}, diameter {}", or_unknown(m.mean_hops),
                                 or_unknown(m.diameter_hops));
+  if (!f.wiring_known()) return out + '\n';
   if (f.switch_count() == 1) return out + "; all on one switch\n";
   return out + fmt::format("; between switches with hosts: mean {}, diameter {}\n",
                            or_unknown(m.router_mean_hops), or_unknown(m.router_diameter_hops));
@@ -153,11 +154,15 @@ Result<void> show_platform(const Options& o, const Platform& p) {
   if (between_sockets)
     j["sockets"] = {{"count", p.compute.sockets}, {"bandwidth_Bps", between_sockets->value()}};
   std::string text = fmt::format("{}{}{}\n", p.name, p.summary.empty() ? "" : ": ", p.summary);
-  text += fmt::format("{}, {}, {}; {} with {} routing\n", counted(f.host_count(), "host"),
-                      counted(f.switch_count(), "switch"), counted(f.cable_count(), "cable"), p.family,
+  const std::string network =
+      f.wiring_known()
+          ? fmt::format("{}, {}", counted(f.switch_count(), "switch"), counted(f.cable_count(), "cable"))
+          : fmt::format("{} of which the file does not say what they join", counted(f.wired_links(), "link"));
+  text += fmt::format("{}, {}; {} with {} routing\n", counted(f.host_count(), "host"), network, p.family,
                       f.routing().name());
   text += hops_line(f, m);
   text += cut ? fmt::format("bisection: at most {} (best equal cut found)\n", counted(*cut, "cable"))
+          : !f.wiring_known() ? std::string("bisection: unknown\n")
           : f.rank_hosts() < 2
               ? std::string("bisection: none (one host has no halves)\n")
               : std::string(

@@ -172,6 +172,8 @@ TEST_F(OutputTest, OnlyCablesAreDrawn) {
     const Outcome again = w.weft("platform check routes:path=n.routes");
     EXPECT_EQ(again.exit_code, 0) << again.err;
   }
+  EXPECT_THAT(w.weft("platform show " + simgrid + "limited_torus.xml").out,
+              HasSubstr("12 hosts, 36 links of which the file does not say what they join; simgrid with"));
   EXPECT_EQ(w.weft("platform export " + simgrid + "dragonfly.xml -o d.dot").exit_code, 0);
 }
 

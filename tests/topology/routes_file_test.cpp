@@ -298,5 +298,16 @@ TEST(RoutesFile, SimGridsDumpsOf256HostsLoadWhole) {
   }
 }
 
+// Links used both ways: their ends are not told, so that nothing can be changed at hosts or switches.
+TEST(RoutesFile, WhereWiringIsNotToldHostsAndSwitchesHaveNoLinks) {
+  const TempFile f("bus.routes", "L 0 bus 1e9 1e-6\nR 0 1 0\nR 1 0 0\n");
+  EXPECT_FALSE(load("routes:path=" + f.path()).fabric.wiring_known());
+  EXPECT_THAT(verify(load("routes:path=" + f.path()).fabric).findings, ::testing::IsEmpty());
+  for (const char* key : {"nic_bw=1MB/s", "switch_lat=1us", "nics=2"})
+    EXPECT_THAT(error_of("routes:path=" + f.path() + "," + key),
+                HasSubstr("what links join is not told here"))
+        << key;
+}
+
 }  // namespace
 }  // namespace weft::topology
