@@ -20,13 +20,17 @@ constexpr std::int64_t kLarge = 1000000;
 // Rates are rounded when platforms are written.
 constexpr double kRounding = 1e-3;
 
-Kernel dgemm_of(const HplConfig& config) {
-  return hpl_gen::on_accelerators(config.program) ? Kernel::device_dgemm : Kernel::dgemm;
-}
-
+// Whether the entry that the run's dgemm takes, its own, that of the kernel that it is a kind of or that of all others, is
+// not of the speed.
 bool has_dgemm(const ComputeClass& c, const HplConfig& config) {
-  const std::string_view name = traces::kKernelNames[static_cast<std::size_t>(dgemm_of(config))];
-  return std::ranges::any_of(c.kernels, [&](const auto& k) { return k.kernel == name && k.efficiency == 0; });
+  const traces::Kernel own = dgemm_of(config);
+  for (const std::string_view name :
+       {traces::kKernelNames[static_cast<std::size_t>(own)],
+        traces::kKernelNames[static_cast<std::size_t>(traces::wider_kernel(own))], std::string_view("*")}) {
+    const auto entry = std::ranges::find(c.kernels, name, &topology::KernelCost::kernel);
+    if (entry != c.kernels.end()) return entry->efficiency == 0 && (name != "*" || entry->rate > 0);
+  }
+  return false;
 }
 
 // flop/s of the class's dgemm at its best, as far as this run goes.
@@ -47,6 +51,10 @@ bool assumed(const topology::Platform& platform, const ComputeClass& c) {
 }
 
 }  // namespace
+
+Kernel dgemm_of(const HplConfig& config) {
+  return hpl_gen::on_accelerators(config.program) ? Kernel::device_dgemm : Kernel::dgemm;
+}
 
 HplPeak::HplPeak(const topology::Platform& platform, const replay::KernelClock& clock,
                  const HplConfig& config)

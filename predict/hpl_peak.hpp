@@ -11,8 +11,12 @@
 #include "hpl_gen/hpl_dat.hpp"
 #include "replay/kernel_time.hpp"
 #include "topology/platform/platform.hpp"
+#include "traces/kernel.hpp"
 
 namespace weft::predict {
+
+// Of the update: an accelerator's, or the host's.
+[[nodiscard]] traces::Kernel dgemm_of(const hpl_gen::HplConfig& config);
 
 class HplPeak {
  public:

@@ -280,6 +280,15 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topolog
     const traces::KernelShape copy{traces::Kernel::copy_to_host, m, nb, 1};
     if (const double r = rate_of(copy, 8 * static_cast<double>(m) * static_cast<double>(nb)); r > 0)
       machine.panel_link = Bandwidth(r);
+    if (config.rochpl.device_memory > 0) {
+      // What the panel's buffers leave (columns_without_room in hpl_gen/steps/rochpl_step.hpp).
+      const std::int64_t rows = config.n / config.p, columns = config.n / config.q;
+      machine.device_memory = Bytes(std::max<std::int64_t>(
+          1, config.rochpl.device_memory - 4 * nb * (rows + columns) * std::int64_t{sizeof(double)}));
+      const traces::KernelShape both_ways{traces::Kernel::copy_to_device, m, nb, 2};
+      if (const double r = rate_of(both_ways, 8 * static_cast<double>(m) * static_cast<double>(nb)); r > 0)
+        machine.stream_link = Bandwidth(r);
+    }
   }
   out.phases = hpl_gen::phase_model(machine, phases).gflops;
   const HplPeak rank_peak(platform, clock, config);

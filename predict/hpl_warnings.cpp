@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "predict/hpl_choices.hpp"
+#include "predict/hpl_peak.hpp"
 #include "replay/kernel_time.hpp"
 #include "topology/placement/placement.hpp"
 #include "traces/kernel.hpp"
@@ -52,7 +53,7 @@ std::vector<std::string> width_warnings(const topology::Platform& platform,
   const auto clock = replay::KernelClock::create(platform);
   if (!clock) return {};
   const auto per_flop = [&](std::int64_t nb) {
-    const traces::KernelShape shape{traces::Kernel::dgemm, 4096, 4096, nb};
+    const traces::KernelShape shape{dgemm_of(*first), 4096, 4096, nb};
     return clock->seconds(0, shape) / traces::kernel_flops(shape);
   };
   if (std::fabs(per_flop(least) / per_flop(most) - 1) > 1e-9) return {};

@@ -100,13 +100,15 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
     for (std::size_t k = 0; k < traces::kKernelCount; ++k) {
       // Its own entries, those of the kernel that it is a kind of, those of all others: up to one without bounds.
       std::vector<Cost> chain;
-      const bool computes = traces::kernel_flops({static_cast<traces::Kernel>(k), 2, 2, 2}) > 0;
-      const auto wider = static_cast<std::size_t>(traces::wider_kernel(static_cast<traces::Kernel>(k)));
+      const auto kernel = static_cast<traces::Kernel>(k);
+      // Accelerators do not feel what the host's cores are held down by.
+      const bool by_core = traces::kernel_flops({kernel, 2, 2, 2}) > 0 && !traces::runs_on_device(kernel);
+      const auto wider = static_cast<std::size_t>(traces::wider_kernel(kernel));
       const auto add = [&](std::size_t list) {
         if (!chain.empty() && chain.back().bounds.all()) return;
         for (const topology::KernelCost* in : entries[list]) {
           chain.push_back(convert(*in));
-          chain.back().by_core_clock = computes && !in->on_device;
+          chain.back().by_core_clock = by_core && !in->on_device;
         }
       };
       add(k);
@@ -114,7 +116,7 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
       add(traces::kKernelCount);
       if (chain.empty() || !chain.back().bounds.all()) {
         chain.push_back(rest);
-        chain.back().by_core_clock = computes;
+        chain.back().by_core_clock = by_core;
       }
       clock.costs_[row * traces::kKernelCount + k] = chain.front();
       std::size_t before = row * traces::kKernelCount + k;

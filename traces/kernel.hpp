@@ -59,6 +59,10 @@ inline constexpr std::size_t kKernelCount = static_cast<std::size_t>(Kernel::cop
   return k == Kernel::copy_to_host || k == Kernel::copy_to_device;
 }
 
+[[nodiscard]] constexpr bool runs_on_device(Kernel k) {
+  return k >= Kernel::device_dgemm && k <= Kernel::device_dlaswp;
+}
+
 // The kernel whose entry a platform uses where it has none for k: the copies of HPL's row swap, numbered as its
 // functions HPL_dlaswpXX are, are kinds of dlaswp; what runs on an accelerator is a kind of the kernel without
 // "device_", for platforms whose ranks are the accelerators. k itself where there is no wider one.

@@ -68,6 +68,10 @@ PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
   const double sharing = std::min<double>(machine.ranks_per_host_link, p * q);
   const double memory = static_cast<double>(machine.device_memory.value());
 
+  const double stream_rate = machine.stream_link ? machine.stream_link->value()
+                             : machine.host_link ? machine.host_link->value() / sharing
+                                                 : 0;
+
   const double inside = machine.host_link ? machine.host_link->value() : INFINITY;
   const double outside = std::min(inside, machine.injection.value());
   const double column_rate = machine.message_share * (node.swap_out > 0 ? outside : inside);
@@ -98,9 +102,10 @@ PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
     double bcast = node.rows_out * l_bytes / machine.injection.value();
     double swap = swap_of(n, width);
     if (run.q > 1) bcast = std::max(bcast, l_bytes / row_rate);
+    if (memory > 0 && stream_rate > 0)
+      update = std::max(update, std::max(0.0, 8 * m * n - memory) / stream_rate);
     if (machine.host_link) {
       const double link = machine.host_link->value();
-      if (memory > 0) update = std::max(update, sharing * std::max(0.0, 8 * m * n - memory) / link);
       if (run.q > 1) bcast = std::max(bcast, sharing * l_bytes / link);
     }
     double panel = bcast + 2 * width * lg_p * alpha;

@@ -54,7 +54,9 @@ struct PhaseMachine {
       std::nullopt;                       // device to host memory, one direction; nullopt: no such link
   std::uint32_t ranks_per_host_link = 1;  // ranks that share it
   Bytes device_memory{0};                 // of a rank; 0: no limit
-  double message_share = 1;               // in (0, 1]: what staging and protocol leave of the narrowest link
+  // Of a rank, what goes to the device while as much comes back; nullopt: as host_link, shared.
+  std::optional<Bandwidth> stream_link = std::nullopt;
+  double message_share = 1;  // in (0, 1]: what staging and protocol leave of the narrowest link
   // kSplit only: the host factors panels.
   std::optional<Bandwidth> panel_link =
       std::nullopt;                               // of a rank to its host, one direction; nullopt: no copies

@@ -96,5 +96,48 @@ TEST(ClosedForms, WithoutASpeedThePeakIsThatOfDgemm) {
   EXPECT_NEAR(of_mixed->peak_gflops, 3 * rate * 1e-9 + 40, 1e-4);
 }
 
+// A platform whose ranks are the accelerators has one table: its dgemm is theirs. So is that of all kernels.
+TEST(ClosedForms, ThePeakIsThatOfTheEntryThatTheUpdateTakes) {
+  hpl_gen::HplConfig config{.n = 30000, .nb = 512, .p = 2, .q = 2};
+  config.program = hpl_gen::Program::kRocHpl;
+  for (const char* name : {"device_dgemm", "dgemm", "*"}) {
+    const auto platform = crossbar_of(4, std::string("kernel { name: \"") + name + "\" rate: \"19Tflops\" }");
+    const auto clock = replay::KernelClock::create(platform);
+    ASSERT_TRUE(clock);
+    EXPECT_DOUBLE_EQ(HplPeak(platform, *clock, config).rank(HostId(0)), 19e12) << name;
+    EXPECT_THAT(peak_warnings(platform, {config}), ElementsAre(::testing::HasSubstr("19 Tflop/s a rank")))
+        << name;
+  }
+}
+
+// Columns that the accelerator's memory has no room for go to it and back for each update.
+TEST(ClosedForms, WhatDoesNotFitIsStreamedInThePhaseModelToo) {
+  const auto platform = crossbar_of(
+      4,
+      "speed: \"20Tflops\" kernel { name: \"device_dgemm\" rate: \"19Tflops\" } kernel { name: "
+      "\"copy_to_device\" bandwidth: \"2GB/s\" } kernel { name: \"copy_to_host\" bandwidth: \"2GB/s\" }");
+  const auto phases = [&](std::int64_t memory) {
+    hpl_gen::HplConfig c{.n = 20000, .nb = 256, .p = 2, .q = 2};
+    c.program = hpl_gen::Program::kNvidia;
+    c.rochpl.device_memory = memory;
+    const auto forms = closed_forms(c, platform, {});
+    EXPECT_TRUE(forms) << (forms ? "" : forms.error().message());
+    return forms ? forms->phases : 0;
+  };
+  const double all = phases(0), fits = phases(4'000'000'000), none = phases(1), half = phases(400'000'000);
+  EXPECT_EQ(fits, all);
+  EXPECT_LT(half, all);
+  EXPECT_LT(none, half);
+  // Without room every local column crosses in every update, 2 GB/s each way: no faster than that.
+  double seconds = 0;
+  for (double done = 0; done < 20000; done += 256) {
+    const double left = 20000 - done;
+    seconds += 8 * left / 2 * left / 2 / 2e9;
+  }
+  const double most = (2.0 / 3 * 8e12 + 1.5 * 4e8) / seconds * 1e-9;
+  EXPECT_LT(none, most);
+  EXPECT_GT(none, 0.4 * most);
+}
+
 }  // namespace
 }  // namespace weft::predict

@@ -37,6 +37,27 @@ TEST(HplWarnings, AreOfPlatformsThatCannotTellWidthsApart) {
   EXPECT_THAT(hpl_warnings(measured, of_widths({64, 256}), {}), IsEmpty());
 }
 
+// The dgemm that the program runs, which is the accelerator's where it has one.
+TEST(HplWarnings, WidthsAreToldApartByTheDgemmOfTheUpdate) {
+  const auto both = [](const std::string& host, const std::string& device) {
+    return crossbar_of(4, "memory: \"3GiB\" kernel { name: \"dgemm\" mnk: \"70ps\" " + host +
+                              "} kernel { name: \"device_dgemm\" mnk: \"7ps\" " + device +
+                              "} kernel { name: \"copy_to_host\" bandwidth: \"1GB/s\" } kernel { name: "
+                              "\"copy_to_device\" bandwidth: \"1GB/s\" }");
+  };
+  const auto flat = HasSubstr("as fast at NB = 64 as at NB = 256");
+  const std::string depends = "intercept: \"10us\" ";
+  using hpl_gen::Program;
+  for (const Program program : {Program::kNetlib, Program::kRocHpl}) {
+    const bool device = program == Program::kRocHpl;
+    const auto configs = of_widths({64, 256}, program);
+    EXPECT_THAT(hpl_warnings(both(device ? depends : "", device ? "" : depends), configs, {}),
+                ::testing::Contains(flat));
+    EXPECT_THAT(hpl_warnings(both(device ? "" : depends, device ? depends : ""), configs, {}),
+                ::testing::Not(::testing::Contains(flat)));
+  }
+}
+
 TEST(HplWarnings, AreOfAllThatIsPredictedInOneOrder) {
   const auto small = crossbar_of(4, "memory: \"1MiB\" speed: \"10Gflops\"");
   PredictOptions options;

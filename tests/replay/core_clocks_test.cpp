@@ -25,7 +25,8 @@ topology::Platform cpus(const std::string& power, const std::string& more = {}) 
       power +
       "\n"
       "kernel { name: \"dgemm\" mnk: \"1s\" }\n"
-      "kernel { name: \"device_dgemm\" mnk: \"1s\" place: \"device\" }\n"
+      "kernel { name: \"device_dgemm\" mnk: \"1s\" }\n"
+      "kernel { name: \"dtrsm_right\" mnk: \"1s\" place: \"device\" }\n"
       "kernel { name: \"dlaswp\" mn: \"1s\" } " +
       more + " }\n");
 }
@@ -97,7 +98,8 @@ TEST(CoreClocks, WhatGoesByTheClockIsComputationOfTheHost) {
   const topology::Platform p = cpus("power { waiting: \"0\" headroom: \"1.25\" }");
   EXPECT_NEAR(seconds_of_rank_1(p, [](MemoryTrace& t) { t.flops(1, 1e9); }), 3.8, 1e-11);
   EXPECT_NEAR(seconds_of_rank_1(p, [](MemoryTrace& t) { call(t, 1, Kernel::dlaswp, 1); }), 4, 1e-11);
-  EXPECT_NEAR(seconds_of_rank_1(p, [](MemoryTrace& t) { call(t, 1, Kernel::device_dgemm, 1); }), 4, 1e-11);
+  for (const Kernel on_device : {Kernel::device_dgemm, Kernel::dtrsm_right, Kernel::device_dtrsm_right})
+    EXPECT_NEAR(seconds_of_rank_1(p, [&](MemoryTrace& t) { call(t, 1, on_device, 1); }), 4, 1e-11);
   EXPECT_NEAR(seconds_of_rank_1(p, [](MemoryTrace& t) { t.compute(1, Duration(1'000'000'000'000)); }), 4,
               1e-11);
 }
