@@ -8,6 +8,7 @@
 #include "core/check.hpp"
 #include "core/quantity_text.hpp"
 #include "core/suggest.hpp"
+#include "topology/pcie/tree.hpp"
 #include "topology/routing/failures.hpp"
 #include "topology/routing/multi_nic.hpp"
 
@@ -55,12 +56,7 @@ Result<Fabric> adjusted(Fabric fabric, const Params& params, const HostNames& ho
     fabric = with_nics(std::move(fabric), static_cast<std::uint32_t>(nics), choice);
   }
   if (const Params::Entry* e = params.find("fail")) {
-    // What shares a PCIe tree is read off the tree as it was built.
-    if (fabric.pcie() != nullptr) {
-      Error not_here = not_supported("failures inside a PCIe tree", "failures of the network between nodes");
-      not_here.where = e->where;
-      return not_here;
-    }
+    if (fabric.pcie() != nullptr) return no_failures_within(e->where);
     return with_failures(std::move(fabric), e->value, seed, e->where, hosts);
   }
   return fabric;

@@ -7,13 +7,18 @@
 #include "topology/bisection.hpp"
 #include "topology/pcie/forest.hpp"
 #include "topology/pcie/link_rate.hpp"
+#include "topology/pcie/tree.hpp"
+#include "topology/platform/catalogue.hpp"
 #include "topology/verify.hpp"
 
 namespace weft::topology {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 std::vector<std::string> names_of(const Fabric& f, const std::vector<LinkId>& links) {
   std::vector<std::string> out;
@@ -246,6 +251,66 @@ TEST(Pcie, MistakesAreNamed) {
   EXPECT_THAT(error_of("crossbar:n=3,node=cs-storm", {"node.nics=0"}), HasSubstr("not on the network"));
   EXPECT_THAT(error_of("pcie:node=cs-storm"), HasSubstr("not supported"));
   EXPECT_THAT(error_of("pcie:gpus=2,fail=1"), HasSubstr("failures inside a PCIe tree"));
+  EXPECT_THAT(error_of("pcie:gpus=2,hosts_per_switch=8"),
+              HasSubstr("GPUs on its switches; got \"8\"; expected cards and gpus"));
+}
+
+// Every key of every family but speed would change nothing there: what it says is refused, not lost.
+TEST(PcieNodes, HaveTheKeysOfTreesAndSpeed) {
+  const auto params = pcie_params();
+  for (const ParamInfo& common : common_params()) {
+    const std::string key(common.name), value = key == "speed" ? "1Gflops" : "junk";
+    SCOPED_TRACE(key);
+    if (std::ranges::find(params, key, &ParamInfo::name) != params.end()) continue;
+    const TempFile file("n.textproto", "topology { family: \"crossbar\" set: \"n=3\" }\n" +
+                                           fmt::format("node {{ set: \"{}={}\" }}\n", key, value));
+    if (key == "speed") {
+      EXPECT_EQ(load("crossbar:n=3,node=pcie", {"node.speed=1Gflops"}).speed(HostId(0)).value(), 1e9);
+      EXPECT_EQ(load(file.path()).speed(HostId(0)).value(), 1e9);
+      continue;
+    }
+    const std::string says =
+        key == "fail" ? "failures inside a PCIe tree" : "of the network, not of its nodes";
+    EXPECT_THAT(error_of("crossbar:n=3,node=pcie", {"node." + key + "=" + value}),
+                AllOf(StartsWith("--set node." + key), HasSubstr(says)));
+    EXPECT_THAT(error_of("crossbar:n=3,node=\"pcie:" + key + "=junk\""),
+                HasSubstr(key == "node" ? "what is under a host is a PCIe tree" : says));
+    EXPECT_THAT(error_of(file.path()), AllOf(StartsWith(file.path() + ":2:8: error: "), HasSubstr(says)));
+  }
+  EXPECT_THAT(error_of("crossbar:n=3,node=pcie", {"node.gpu=2"}),
+              AllOf(HasSubstr("a node has no such key; got \"gpu\""), Not(HasSubstr("switch_lat"))));
+}
+
+TEST(PcieNodes, AreTreesAndASpeedAndNothingElseOfAFile) {
+  const std::string tree = "topology { family: \"pcie\" set: \"gpus=1\" }\n";
+  const auto node = [](const TempFile& f) { return "crossbar:n=3,node=" + f.path(); };
+  const TempFile plain(
+      "plain.textproto",
+      tree + "name: \"x\" summary: \"y\" source: \"z\"\nhost { speed: \"3Gflops\" }\nmpi { }\n");
+  EXPECT_EQ(load(node(plain)).speed(HostId(0)).value(), 3e9);
+  struct Case {
+    std::string fields, place, path;
+  };
+  for (const auto& [fields, place, path] :
+       {Case{"mpi { eager_limit: \"1KiB\" }", ":2:7", "mpi.eager_limit"},
+        Case{"mpi { send_cost { } }", ":2:7", "mpi.send_cost"},
+        Case{"host { speed: \"3Gflops\" ranks: 2 }", ":2:25", "host.ranks"},
+        Case{"host { memory: \"1GiB\" }", ":2:8", "host.memory"},
+        Case{"host { kernel { name: \"dgemm\" rate: \"1Gflops\" } }", ":2:8", "host.kernel"}}) {
+    const TempFile file("n.textproto", tree + fields + "\n");
+    EXPECT_THAT(error_of(node(file)),
+                AllOf(StartsWith(file.path() + place + ": error: a field of the network's platform"),
+                      HasSubstr("got \"" + path + "\"")));
+    const TempFile field("f.textproto", "topology { family: \"crossbar\" set: \"n=3\" }\nnode { family: \"" +
+                                            file.path() + "\" }\n");
+    EXPECT_THAT(error_of(field.path()), StartsWith(file.path() + place));
+    EXPECT_TRUE(load_platform(file.path()).has_value()) << "alone it is a platform";
+  }
+  // All that are built in may be nodes.
+  for (const CatalogueEntry& e : catalogue())
+    if (const Platform p = load(std::string(e.name)); p.family == "pcie") {
+      EXPECT_EQ(load("crossbar:n=4,node=" + p.name).speed(HostId(0)).value(), p.speed(HostId(0)).value());
+    }
 }
 
 // The route of the result = up to the card, the network's own route, down from the card.

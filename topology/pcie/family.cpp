@@ -26,6 +26,9 @@ class UpDown final : public Routing {
 };
 
 Result<Fabric> build(const Params& params) {
+  if (params.has("hosts_per_switch"))
+    return params.error("hosts_per_switch", "a PCIe tree has cards and GPUs on its switches",
+                        "cards and gpus");
   WEFT_ASSIGN(const PcieTreeShape shape, read_pcie_tree(params, 0));
   // Vertex of each node: endpoints are hosts and come first.
   std::vector<std::uint32_t> vertex(shape.nodes.size(), PcieTreeNode::kNone);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "core/suggest.hpp"
 #include "topology/pcie/tree.hpp"
 
 namespace weft::topology {
@@ -113,8 +116,24 @@ class GraftRouting final : public Routing {
   std::string name_;
 };
 
+// Of the keys of every family a node has `speed` alone, that of its GPUs: the others are about a fabric, and that of a
+// node is the network's.
+Result<void> check_keys(const Params& node) {
+  std::vector<std::string_view> known{"speed"};
+  for (const ParamInfo& p : pcie_params()) known.push_back(p.name);
+  for (const Params::Entry& e : node.entries()) {
+    if (std::ranges::find(known, e.key) != known.end()) continue;
+    if (e.key == "fail") return no_failures_within(e.where);
+    if (std::ranges::find(common_params(), e.key, &ParamInfo::name) != common_params().end())
+      return bad_input(e.where, "a key of the network, not of its nodes", e.key,
+                       fmt::format("{}={} beside node", e.key, e.value));
+    return bad_input(e.where, "a node has no such key", e.key, one_of(e.key, known));
+  }
+  return {};
+}
+
 Result<Layout> lay_out(const Fabric& network, const Params& node) {
-  WEFT_TRY(node.check_known("pcie", pcie_params()));
+  WEFT_TRY(check_keys(node));
   Layout l;
   WEFT_ASSIGN(l.shape, read_pcie_tree(node, 1));
   const std::uint64_t cards = l.shape.nics.size();

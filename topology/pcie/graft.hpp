@@ -16,8 +16,9 @@
 
 namespace weft::topology {
 
-// Errors: kBadInput about a key of the node, or hosts that do not divide into nodes of so many cards;
-// kNotSupported for a network from a routes file or one that has trees already.
+// `node`: keys of the family pcie, and `speed`. Errors: kBadInput about a key of the node, or hosts that do not divide
+// into nodes of so many cards; kNotSupported for failures within a node, a network from a routes file or one that has
+// trees already.
 [[nodiscard]] Result<Fabric> graft(Fabric network, const Params& node);
 
 // What the hosts of a network are called as cards of such nodes. Errors: kBadInput about a key of the node.

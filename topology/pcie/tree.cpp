@@ -424,6 +424,12 @@ Result<PcieTreeShape> tree_of_keys(const Params& p, std::uint64_t default_nics, 
 
 std::span<const ParamInfo> pcie_params() { return kParams; }
 
+Error no_failures_within(std::string where) {
+  Error e = not_supported("failures inside a PCIe tree", "failures of the network between nodes");
+  e.where = std::move(where);
+  return e;
+}
+
 Result<PcieTreeShape> read_pcie_tree(const Params& p, std::uint64_t default_nics) {
   WEFT_ASSIGN([[maybe_unused]] const std::string routing, p.choice("routing", kTreeRoutings));
   PcieTreeShape s;

@@ -41,6 +41,9 @@ struct PcieTreeShape {
   double tau = 0;
 };
 
+// Of the key `fail` at `where`: what shares a tree is read off the tree as it was built.
+[[nodiscard]] Error no_failures_within(std::string where);
+
 inline constexpr std::string_view kPcieRouting = "up-down";
 
 // The keys of the family, besides the common ones.

@@ -241,6 +241,29 @@ Result<PlatformSource> read_source(std::string_view spec) {
                    shorthand ? std::string(head) : path, list_of_names(spec));
 }
 
+namespace {
+
+// Under a host a platform is a tree and the speed of its GPUs: what its file says of anything else is refused, as it
+// would not count.
+Result<void> check_node_fields(const PlatformSource& node) {
+  const proto::Platform& all = node.message;
+  for (const auto& [name, of] :
+       {std::pair<std::string_view, const pb::Message*>{"host", &all.host()}, {"mpi", &all.mpi()}}) {
+    std::vector<const pb::FieldDescriptor*> fields;
+    of->GetReflection()->ListFields(*of, &fields);
+    for (const pb::FieldDescriptor* f : fields) {
+      const std::string path = fmt::format("{}.{}", name, f->name());
+      if (path == "host.speed") continue;
+      return bad_input(node.where_of(f->is_repeated() ? path + "[0]" : path),
+                       "a field of the network's platform, not of its nodes", path,
+                       fmt::format("host.speed, or {} in the platform that has such nodes", path));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::optional<PlatformSource>> read_node(const PlatformSource& s) {
   const Params::Entry* key = s.params.find("node");
   const proto::Topology& field = s.message.node();
@@ -262,6 +285,7 @@ Result<std::optional<PlatformSource>> read_node(const PlatformSource& s) {
   if (node.family != "pcie" || node.params.has("node") || node.message.has_node())
     return bad_input(where, "what is under a host is a PCIe tree", spec,
                      "pcie:key=value,... or a built-in platform of that family");
+  WEFT_TRY(check_node_fields(node));
   if (key == nullptr)
     for (int i = 0; i < field.set_size(); ++i) {
       const std::string at = s.where_of(fmt::format("node.set[{}]", i));

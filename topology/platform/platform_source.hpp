@@ -39,7 +39,7 @@ struct PlatformSource {
 // The name of what `key` sets: "topology.bw" is bw, host.speed and host.ranks are the keys speed and ranks_per_host.
 [[nodiscard]] std::string_view setting_name(std::string_view key);
 // The settings of that tree, from the key `node` or the field; nothing if there is none. Errors: not of the
-// family pcie.
+// family pcie, or a file that says more than a tree and a speed.
 [[nodiscard]] Result<std::optional<PlatformSource>> read_node(const PlatformSource& source);
 [[nodiscard]] Result<Platform> build_platform(const PlatformSource& source);
 
