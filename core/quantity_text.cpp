@@ -104,11 +104,15 @@ Result<Bandwidth> parse_bandwidth(std::string_view text, std::string_view where)
   }
   const auto f = size_factor(u);
   if (!f) return unit_error("bandwidth", text, where, example);
-  const double v = n->value * *f;
-  if (!(v > 0) || !std::isfinite(v))
-    return bad_input(std::string(where), "bandwidth is not positive and finite", std::string(text),
-                     example.data());
-  return Bandwidth(v);
+  return as_bandwidth(n->value * *f, text, where);
+}
+
+Result<Bandwidth> as_bandwidth(double value, std::string_view text, std::string_view where) {
+  const Bandwidth b(value);
+  if (!in_bounds(b))
+    return bad_input(std::string(where), "bandwidth out of range", std::string(text),
+                     fmt::format("{} to {}", exact(kLeastBandwidth), exact(kMostBandwidth)));
+  return b;
 }
 
 Result<double> parse_seconds(std::string_view text, std::string_view where) {

@@ -13,9 +13,17 @@
 
 namespace weft {
 
-[[nodiscard]] Result<Bytes> parse_bytes(std::string_view text, std::string_view where);          // >= 0
-[[nodiscard]] Result<Bandwidth> parse_bandwidth(std::string_view text, std::string_view where);  // > 0
-[[nodiscard]] Result<Duration> parse_duration(std::string_view text, std::string_view where);    // >= 0
+// From a byte in 30 years to what sends a byte in a few ticks of the engine's clock (2.3e-22 s, network/clock.hpp): beyond
+// it bytes take no time at all, and far below it times and their squares leave what a double holds.
+inline constexpr Bandwidth kLeastBandwidth{1e-9}, kMostBandwidth{1e21};
+[[nodiscard]] constexpr bool in_bounds(Bandwidth b) { return b >= kLeastBandwidth && b <= kMostBandwidth; }
+
+[[nodiscard]] Result<Bytes> parse_bytes(std::string_view text, std::string_view where);  // >= 0
+// Within the bounds above.
+[[nodiscard]] Result<Bandwidth> parse_bandwidth(std::string_view text, std::string_view where);
+// A number that is a bandwidth in bytes per second; `text` is as it was written. The same bounds.
+[[nodiscard]] Result<Bandwidth> as_bandwidth(double value, std::string_view text, std::string_view where);
+[[nodiscard]] Result<Duration> parse_duration(std::string_view text, std::string_view where);  // >= 0
 // Seconds, also below a picosecond and below 0: for coefficients that are multiplied before they are rounded.
 [[nodiscard]] Result<double> parse_seconds(std::string_view text, std::string_view where);
 [[nodiscard]] Result<FlopRate> parse_flop_rate(std::string_view text, std::string_view where);  // > 0

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <string>
 
@@ -47,6 +48,16 @@ TEST(QuantityText, BareNumbersNegativesAndNonsenseAreErrorsThatSayWhatWasExpecte
   EXPECT_EQ(parse_bandwidth("100", "p.textproto:3:9").error().message(),
             "p.textproto:3:9: error: not a bandwidth; got \"100\"; expected a number with a unit, like "
             "100Gbps or 12.5GB/s");
+}
+
+TEST(QuantityText, BandwidthsHaveBounds) {
+  EXPECT_EQ(parse_bandwidth("1e-9B/s", "t").value(), kLeastBandwidth);
+  EXPECT_EQ(parse_bandwidth("1000EB/s", "t").value(), kMostBandwidth);
+  for (const char* bad : {"0B/s", "-1B/s", "1e-10B/s", "1e-300Bps", "1001EB/s", "1e30Bps", "1e308EB/s"})
+    EXPECT_EQ(
+        parse_bandwidth(bad, "t").error().message(),
+        std::string("t: error: bandwidth out of range; got \"") + bad + "\"; expected 1e-09B/s to 1e+21B/s");
+  EXPECT_FALSE(as_bandwidth(std::nan(""), "nan", "t"));
 }
 
 TEST(QuantityText, PrintsScaledUnits) {

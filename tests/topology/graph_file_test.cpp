@@ -295,7 +295,7 @@ TEST(GraphFile, BadFilesAreNamed) {
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [bw=10]; }"),
               HasSubstr("graph:1:50: error: not a bandwidth; got \"10\""));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [bandwidth_Bps=0]; }"),
-              HasSubstr(":1:61: error: bandwidth is not positive and finite; got \"0B/s\""));
+              HasSubstr(":1:61: error: bandwidth out of range; got \"0B/s\""));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; b [kind=host]; a -- b [cables=0]; }"),
               HasSubstr(":1:54: error: number out of range; got \"0\""));
   EXPECT_THAT(error_of_text("graph { a [kind=host]; a -- a; }"), HasSubstr("an edge to itself"));

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 #include <span>
 #include <type_traits>
 
+#include "core/quantity_text.hpp"
 #include "core/wide.hpp"
 #include "topology/graphs/wiring.hpp"
 
@@ -102,7 +102,7 @@ bool sound(const RoutesNetwork& n) {
   for (std::uint32_t h = 0; h < n.hosts; ++h)
     if (!rising(r.dst.subspan(r.row[h], r.row[h + 1] - r.row[h]), 1)) return false;
   return all_below(numbers_of(r.links), static_cast<std::uint32_t>(links)) &&
-         std::ranges::all_of(n.capacity, [](double c) { return c > 0 && std::isfinite(c); }) &&
+         std::ranges::all_of(n.capacity, [](double c) { return in_bounds(Bandwidth(c)); }) &&
          std::ranges::all_of(n.latency, [](Duration d) { return d >= Duration(0); }) &&
          std::ranges::all_of(n.fatpipe, [](std::uint8_t f) { return f <= 1; });
 }

@@ -17,6 +17,7 @@
 #include "core/files/input_file.hpp"
 #include "core/files/zstd_memory.hpp"
 #include "core/out_of_memory.hpp"
+#include "core/quantity_text.hpp"
 #include "topology/fabric_builder.hpp"
 #include "topology/graphs/text_scanner.hpp"
 
@@ -85,14 +86,22 @@ Result<std::string> decompress(const std::string& path, std::string packed) {
   return out;
 }
 
-Result<double> number(TextScanner& in, std::string_view what, bool positive) {
-  const std::string_view field = in.next_field();
+// A field as a number that is finite and not below 0.
+Result<double> number(std::string_view field, const TextScanner& in, std::string_view what) {
   double v = 0;
   const auto [p, ec] = std::from_chars(field.data(), field.data() + field.size(), v);
-  if (field.empty() || ec != std::errc() || p != field.data() + field.size() || !std::isfinite(v) || v < 0 ||
-      (positive && v == 0))
+  if (field.empty() || ec != std::errc() || p != field.data() + field.size() || !std::isfinite(v) || v < 0)
     return bad_input(in.where(), fmt::format("{} of a link", what), std::string(field),
-                     positive ? "a finite number above 0" : "a finite number, 0 or more");
+                     "a finite number, 0 or more");
+  return v;
+}
+
+Result<double> bandwidth(std::string_view field, const TextScanner& in) {
+  WEFT_ASSIGN(const double v, number(field, in, "bandwidth"));
+  if (auto bounded = as_bandwidth(v, field, {}); !bounded) {
+    bounded.error().where = in.where();
+    return std::move(bounded.error());
+  }
   return v;
 }
 
@@ -114,8 +123,8 @@ Result<void> read_link(TextScanner& in, RoutesText& c) {
   const std::string_view name = in.next_field();
   if (name.empty())
     return bad_input(in.where(), "link without a name", {}, "L index name bandwidth_Bps latency_s");
-  WEFT_ASSIGN(const double capacity, number(in, "bandwidth", true));
-  WEFT_ASSIGN(const double latency, number(in, "latency", false));
+  WEFT_ASSIGN(const double capacity, bandwidth(in.next_field(), in));
+  WEFT_ASSIGN(const double latency, number(in.next_field(), in, "latency"));
   if (latency > 9e6)
     return bad_input(in.where(), "latency of a link", fmt::format("{}", latency), "at most 9e6 s");
   const std::string_view policy = in.next_field();  // SimGrid's

@@ -105,7 +105,10 @@ Result<double> quantity(std::string_view text, const std::string& where,
 }  // namespace
 
 Result<double> bytes_per_second(std::string_view text, const std::string& where) {
-  return quantity(text, where, bandwidth_unit, "bandwidth", "a bandwidth like 125MBps or 1Gbps", false);
+  WEFT_ASSIGN(const double value,
+              quantity(text, where, bandwidth_unit, "bandwidth", "a bandwidth like 125MBps or 1Gbps", false));
+  WEFT_ASSIGN(const Bandwidth bounded, as_bandwidth(value, text, where));
+  return bounded.value();
 }
 
 Result<double> seconds(std::string_view text, const std::string& where) {

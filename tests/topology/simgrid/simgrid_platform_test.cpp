@@ -211,6 +211,8 @@ TEST(SimgridPlatform, BadFilesAreNamedWithTheirPlace) {
             "7:1: error: pstate; got \"2\"; expected the number of one of 2 speeds");
   EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" bandwidth=\"0\"/>")),
             "7:1: error: bandwidth; got \"0\"; expected a bandwidth like 125MBps or 1Gbps");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" bandwidth=\"1YBps\"/>")),
+            "7:1: error: bandwidth out of range; got \"1YBps\"; expected 1e-09B/s to 1e+21B/s");
   EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" bandwidth=\"1GBps\" latency=\"-1us\"/>")),
             "7:1: error: latency; got \"-1us\"; expected a time like 50us or 0");
   EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" bandwidth=\"1GBps\" sharing_policy=\"FAST\"/>")),
