@@ -6,6 +6,7 @@
 #include "cli/flags/values.hpp"
 #include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
+#include "topology/platform/platform_source.hpp"
 #include "traces/formats.hpp"
 
 namespace weft::cli {
@@ -65,6 +66,9 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
     if (o.compute_scale < 0) return usage_error("--compute-scale is negative", compute_scale, "0 or more");
   }
   WEFT_ASSIGN(o.collectives, algorithms());
+  if (!collective_rules.empty())
+    for (const std::string& setting : set)
+      WEFT_TRY(topology::check_beside_flag(setting, "mpi.collectives", "--collectives"));
   o.collective_rules = collective_rules;
   return o;
 }

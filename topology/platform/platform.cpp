@@ -164,6 +164,8 @@ Result<PlatformSource> changed_source(std::string_view spec, const PlatformChang
     if (std::ranges::find(names, name) != names.end())
       return usage_error("--set twice for one key", o, "each key once");
     names.push_back(name);
+    if (!changes.routing.empty()) WEFT_TRY(check_beside_flag(o, "routing", "--routing"));
+    if (!changes.failures.empty()) WEFT_TRY(check_beside_flag(o, "fail", "--fail"));
   }
   if (!changes.routing.empty())
     source.params.set("routing", changes.routing, fmt::format("--routing {}", changes.routing));

@@ -313,6 +313,12 @@ std::string_view setting_name(std::string_view key) {
   return key;
 }
 
+Result<void> check_beside_flag(std::string_view setting, std::string_view name, std::string_view flag) {
+  if (setting_name(setting.substr(0, setting.find('='))) != name) return {};
+  return usage_error(fmt::format("--set {} beside {}, which says the same", name, flag), std::string(setting),
+                     "one of the two");
+}
+
 Result<void> apply_override(PlatformSource& s, std::string_view setting) {
   const std::string where = fmt::format("--set {}", setting);
   const auto kv = key_value(setting);

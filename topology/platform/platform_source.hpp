@@ -38,6 +38,10 @@ struct PlatformSource {
 [[nodiscard]] Result<void> apply_override(PlatformSource& source, std::string_view setting);
 // The name of what `key` sets: "topology.bw" is bw, host.speed and host.ranks are the keys speed and ranks_per_host.
 [[nodiscard]] std::string_view setting_name(std::string_view key);
+// kUsage if `setting` ("key=value") of --set is about `name`, which `flag` replaces on the platform: of a sweep every
+// row would say another value than it ran with.
+[[nodiscard]] Result<void> check_beside_flag(std::string_view setting, std::string_view name,
+                                             std::string_view flag);
 // The settings of that tree, from the key `node` or the field; nothing if there is none. Errors: not of the
 // family pcie, or a file that says more than a tree and a speed.
 [[nodiscard]] Result<std::optional<PlatformSource>> read_node(const PlatformSource& source);

@@ -75,6 +75,28 @@ TEST(IdleFlags, OfASweepThatNoRankingFlipsIn) {
                {sweep + "--set lat=1us --bisect 0", sweep + "--on crossbar-16 --set lat=1us,2us --bisect 3"});
 }
 
+// The flag would win, and the rows of a sweep would name values that no run had.
+TEST(IdleFlags, OfAPlatformWhatIsSetThereToo) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate ring --ranks 4 -o t.weft").exit_code, 0);
+  const std::string on = " --on torus-16 ";
+  expect_refused(w, {{"sweep t.weft" + on + "--set fail=0,2 --fail 1",
+                      "error: --set fail beside --fail, which says the same; got \"fail=0\""},
+                     {"replay t.weft" + on + "--set topology.fail=1 --fail 1", "--set fail beside --fail"},
+                     {"compare t.weft" + on + "--set fail=1 --fail 1", "--set fail beside --fail"},
+                     {"compare t.weft" + on + "--set routing=hashed --routing dimension-order",
+                      "--set routing beside --routing"},
+                     {"predict hpl --n 100 --p 2 --q 2" + on + "--set fail=1 --fail 1", "--set fail beside"},
+                     {"route 0 1" + on + "--set routing=hashed --routing hashed", "--set routing beside"},
+                     {"replay t.weft" + on + "--set mpi.collectives=mpich --collectives openmpi4",
+                      "--set mpi.collectives beside --collectives"},
+                     {"sweep t.weft" + on + "--set mpi.collectives=mpich,openmpi4 --collectives openmpi5",
+                      "--set mpi.collectives beside --collectives"}});
+  expect_taken(w, {"replay t.weft" + on + "--set routing=hashed --fail 1 --collectives mpich",
+                   "replay t.weft" + on + "--set mpi.collectives=mpich --collective bcast=ring",
+                   "compare t.weft --on torus-16 --set seed=3 --seed 4 --fail 1"});
+}
+
 TEST(IdleFlags, OfTracesThatAreWritten) {
   const Workspace w;
   ASSERT_EQ(w.weft("generate collective --ranks 4 --op bcast --root 2 -o t.weft").exit_code, 0);
