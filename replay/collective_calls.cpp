@@ -95,6 +95,23 @@ Result<CollectiveChoices> choose_collectives(const std::string& rules,
   return out;
 }
 
+Result<void> check_collectives(const topology::MpiParameters& mpi) {
+  const auto placed = [&mpi](const Error& e, const std::string& name) {
+    const auto where = mpi.chosen_where.find(name);
+    return !e.where.empty() || where == mpi.chosen_where.end()
+               ? e
+               : bad_input(where->second, e.what, e.got, e.expected);
+  };
+  if (const auto rules = open_collective_rules(mpi.collective_rules); !rules)
+    return placed(rules.error(), "");
+  for (const auto& choice : mpi.collectives) {
+    const AlgorithmNames one{choice};
+    if (const auto found = choose_collectives({}, {&one}, {}); !found)
+      return placed(found.error(), choice.first);
+  }
+  return {};
+}
+
 std::optional<std::uint32_t> communicator_of(const Communicators& comms, const traces::Op& op) {
   if (op.kind != OpKind::comm_create_group) return op.comm.index();
   if (op.amount < 0 || op.amount >= static_cast<std::int64_t>(comms.count())) return {};

@@ -16,6 +16,7 @@
 #include "replay/collectives/choices.hpp"
 #include "replay/collectives/schedule.hpp"
 #include "replay/communicators.hpp"
+#include "topology/platform/platform.hpp"
 #include "traces/exports/collective_messages.hpp"
 #include "traces/trace.hpp"
 
@@ -48,6 +49,10 @@ using AlgorithmNames = std::map<std::string, std::string>;  // by collective: "b
 [[nodiscard]] Result<CollectiveChoices> choose_collectives(
     const std::string& rules, std::initializer_list<const AlgorithmNames*> algorithms,
     std::vector<std::uint32_t> hosts);
+
+// Whether there are the rules and algorithms that a platform names. Errors: those of choose_collectives(), with the place
+// in the platform.
+[[nodiscard]] Result<void> check_collectives(const topology::MpiParameters& mpi);
 
 // The messages of a trace's collectives, as a replay sends them.
 class ExpandedCollectives final : public traces::CollectiveMessages {

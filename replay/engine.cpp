@@ -10,7 +10,6 @@
 #include "network/flow_audit.hpp"
 #include "network/sharing.hpp"
 #include "replay/collective_calls.hpp"
-#include "replay/collectives/rules.hpp"
 #include "replay/direct/direct_replay.hpp"
 #include "replay/messages/match_audit.hpp"
 #include "replay/simulation.hpp"
@@ -83,24 +82,6 @@ std::optional<ReplayResult> replay_directly(traces::TraceReader& trace, const to
   return result;
 }
 
-// The error of a name of rules or algorithms that the platform has, with its place there.
-Result<void> check_names(const topology::MpiParameters& mpi) {
-  const auto placed = [&mpi](const Error& e, const std::string& name) {
-    const auto where = mpi.chosen_where.find(name);
-    return !e.where.empty() || where == mpi.chosen_where.end()
-               ? e
-               : bad_input(where->second, e.what, e.got, e.expected);
-  };
-  if (const auto rules = open_collective_rules(mpi.collective_rules); !rules)
-    return placed(rules.error(), "");
-  for (const auto& choice : mpi.collectives) {
-    const AlgorithmNames one{choice};
-    if (const auto found = choose_collectives({}, {&one}, {}); !found)
-      return placed(found.error(), choice.first);
-  }
-  return {};
-}
-
 // What no way to replay knows of itself.
 void complete(const topology::Platform& platform, const RulesName& rules, ReplayResult& out) {
   out.collective_rules = rules;
@@ -127,7 +108,7 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
   const auto make = [&]() -> Result<Made> {
     auto choices = choose_collectives(rules.name, {&platform.mpi.collectives, &options.collectives}, hosts);
     if (!choices) {
-      WEFT_TRY(check_names(platform.mpi));
+      WEFT_TRY(check_collectives(platform.mpi));
       return std::move(choices.error());
     }
     WEFT_ASSIGN(auto model, network::make_model(options.model, platform.fabric, options.accuracy));

@@ -15,6 +15,7 @@
 #include "core/files/atomic_file.hpp"
 #include "core/quantity_text.hpp"
 #include "predict/run_facts.hpp"
+#include "replay/collective_calls.hpp"
 #include "replay/kernel_time.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -213,6 +214,7 @@ Result<void> check(const Options& o, const Platform& p) {
   if (r.unreachable > 0)
     findings.push_back(fmt::format("{} of {} pairs have no route", r.unreachable, r.pairs_walked));
   if (auto kernels = replay::KernelClock::create(p); !kernels) findings.push_back(kernels.error().message());
+  if (auto named = replay::check_collectives(p.mpi); !named) findings.push_back(named.error().message());
   const bool ok = findings.empty();
   ordered_json j = {{"schema", "weft.platform_check/1"},
                     {"name", p.name},

@@ -197,11 +197,16 @@ TEST(CliReplay, APlatformCanSayWhoseRulesChooseCollectives) {
       replay_json(w, "t.txt --on p.textproto --set mpi.collectives=mpich")["collectives"][0]["algorithm"],
       "mpich.binomial");
   // What the platform misnames is told with its place there.
-  const auto refused = [&](const std::string& mpi, const std::string& flags, const std::string& told) {
+  const auto refused = [&](const std::string& mpi, const std::string& flags, const std::string& told,
+                           const std::string& of_platform = {}) {
     w.write("bad.textproto", "topology { family: \"crossbar\" set: \"n=4\" }\n" + mpi + "\n");
-    const Outcome o = w.weft("replay t.txt --on bad.textproto " + flags);
+    const Outcome o = w.weft("replay t.txt --on bad.textproto " + flags + of_platform);
     EXPECT_EQ(o.exit_code, 3) << mpi;
     EXPECT_THAT(o.err, ::testing::StartsWith(told)) << mpi;
+    // What no replay takes is not sound.
+    const Outcome check = w.weft("platform check bad.textproto " + of_platform);
+    EXPECT_EQ(check.exit_code, 1) << mpi;
+    EXPECT_THAT(check.out, HasSubstr("bad: not sound\n  " + told)) << mpi;
   };
   refused("mpi { collectives: \"bogus\" }", "",
           "bad.textproto:2:7: error: unknown rules for collectives; got \"bogus\"");
@@ -209,7 +214,8 @@ TEST(CliReplay, APlatformCanSayWhoseRulesChooseCollectives) {
           "bad.textproto:2:7: error: unknown");
   refused("mpi { collective { collective: \"cast\" algorithm: \"ring\" } }", "--collectives mpich",
           "bad.textproto:2:7: error: unknown");
-  refused("", "--set mpi.collectives=bogus", "--set mpi.collectives=bogus: error: unknown rules");
+  refused("", "", "--set mpi.collectives=bogus: error: unknown rules", "--set mpi.collectives=bogus");
+  EXPECT_EQ(w.weft("platform check p.textproto").exit_code, 0);
 }
 
 // What is said of rankings holds of runs that there are.
