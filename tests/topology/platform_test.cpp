@@ -12,9 +12,11 @@ namespace weft::topology {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 TEST(Platform, ShorthandSetsEveryCommonKey) {
@@ -98,6 +100,49 @@ TEST(Platform, UnknownNamesAreAnsweredWithTheKnownOnes) {
               HasSubstr("expected a key of the topology, or one of name"));
   EXPECT_THAT(error_of("crossbar:n=3,routing=best"),
               HasSubstr("unknown routing; got \"best\"; expected one of direct"));
+}
+
+// "x" may be no value of it, but it is one of the keys.
+TEST(Platform, FieldsThatAnErrorOffersAreTaken) {
+  const std::string offer = error_of("crossbar:n=3", {"mpi.eager=3B"});
+  const std::string start = "or one of ";
+  ASSERT_THAT(offer, HasSubstr(start));
+  const auto from = offer.find(start) + start.size();
+  std::size_t fields = 0;
+  for (const std::string_view part :
+       split(std::string_view(offer).substr(from, offer.find(';', from) - from), ',')) {
+    const std::string field(part.substr(part.find_first_not_of(' ')));
+    const auto p = load_platform("crossbar:n=3,node=pcie", {.set = {field + "=x"}});
+    const std::string refusal = p ? std::string() : p.error().message();
+    EXPECT_THAT(refusal, Not(AnyOf(HasSubstr("no such"), HasSubstr("not of its nodes"))));
+    ++fields;
+  }
+  EXPECT_GE(fields, 30u);
+}
+
+TEST(Platform, ItsSummaryAndTheFamilyOfItsNodesCanBeSet) {
+  EXPECT_EQ(load("crossbar-16", {"summary=two words"}).summary, "two words");
+  const Platform fresh = load("crossbar:n=4", {"node.family=cs-storm"}),
+                 key = load("crossbar:n=4,node=cs-storm");
+  EXPECT_EQ(fresh.fabric.rank_hosts(), 32u);
+  EXPECT_EQ(fresh.fabric.links().capacity, key.fabric.links().capacity);
+  EXPECT_EQ(fresh.speed(HostId(0)).value(), 935e9);
+  // Another tree under the keys that are said: 2 x 2 x 1 GPUs a node.
+  const TempFile field("f.textproto",
+                       "topology { family: \"crossbar\" set: \"n=4\" }\n"
+                       "node { family: \"dgx-1-like\" set: \"gpus=1\" set: \"tau=1/5\" }\n");
+  for (const std::string& spec : {std::string("crossbar:n=4,node=\"pcie:gpus=1,tau=1/5\""), field.path()}) {
+    const Platform p = load(spec, {"node.family=cs-storm"});
+    EXPECT_EQ(p.fabric.rank_hosts(), 16u) << spec;
+    EXPECT_EQ(p.fabric.pcie()->tau[0], 0.2) << spec;
+    EXPECT_EQ(p.fabric.links().latency[0], Duration(0)) << spec << ": the built-in's";
+    EXPECT_EQ(load(spec, {"node.family=cs-storm", "node.gpus=2"}).fabric.rank_hosts(), 32u) << spec;
+  }
+  EXPECT_EQ(load("crossbar:n=4,node=dgx-1-like", {"node.family=cs-storm"}).fabric.rank_hosts(), 32u);
+  EXPECT_THAT(error_of("crossbar:n=4", {"node.family=crossbar-16"}),
+              StartsWith("--set node.family=crossbar-16: error: what is under a host is a PCIe tree"));
+  EXPECT_THAT(error_of("crossbar:n=4", {"node.family=foo"}),
+              StartsWith("--set node.family=foo: error: unknown platform"));
 }
 
 TEST(Platform, BadShorthandIsRefusedWithItsColumn) {

@@ -267,15 +267,20 @@ Result<void> check_node_fields(const PlatformSource& node) {
 Result<std::optional<PlatformSource>> read_node(const PlatformSource& s) {
   const Params::Entry* key = s.params.find("node");
   const proto::Topology& field = s.message.node();
-  if (key == nullptr && !s.message.has_node()) {
+  // Of --set node.family: another tree under the keys that the platform gives its node, or one where it has none.
+  const Params::Entry* family = s.node.find("family");
+  if (key == nullptr && family == nullptr && !s.message.has_node()) {
     if (!s.node.entries().empty())
       return bad_input(s.node.entries().front().where, "the platform has no node { }",
                        "node." + s.node.entries().front().key,
                        "--set node=pcie:... or node { family: \"pcie\" }");
     return std::optional<PlatformSource>();
   }
-  const std::string where = key != nullptr ? fmt::format("{}: node", key->where) : s.where_of("node.family");
-  const std::string spec = key != nullptr ? key->value : field.has_family() ? field.family() : "pcie";
+  const std::string where = family != nullptr ? family->where
+                            : key != nullptr  ? fmt::format("{}: node", key->where)
+                                              : s.where_of("node.family");
+  const std::string own = key != nullptr ? key->value : field.has_family() ? field.family() : "pcie";
+  const std::string spec = family != nullptr ? family->value : own;
   auto read = read_source(spec);
   if (!read) {
     if (read.error().where.empty()) read.error().where = where;
@@ -286,6 +291,10 @@ Result<std::optional<PlatformSource>> read_node(const PlatformSource& s) {
     return bad_input(where, "what is under a host is a PCIe tree", spec,
                      "pcie:key=value,... or a built-in platform of that family");
   WEFT_TRY(check_node_fields(node));
+  if (key != nullptr && family != nullptr && is_family(own.substr(0, own.find(':')))) {
+    WEFT_ASSIGN(const PlatformSource shorthand, parse_shorthand(own));
+    for (const Params::Entry& e : shorthand.params.entries()) node.params.set(e.key, e.value, e.where);
+  }
   if (key == nullptr)
     for (int i = 0; i < field.set_size(); ++i) {
       const std::string at = s.where_of(fmt::format("node.set[{}]", i));
@@ -293,7 +302,8 @@ Result<std::optional<PlatformSource>> read_node(const PlatformSource& s) {
       if (!kv) return bad_input(at, "setting without a key", field.set(i), "key=value");
       node.params.set(std::string(kv->first), std::string(kv->second), at);
     }
-  for (const Params::Entry& e : s.node.entries()) node.params.set(e.key, e.value, e.where);
+  for (const Params::Entry& e : s.node.entries())
+    if (&e != family) node.params.set(e.key, e.value, e.where);
   return std::optional<PlatformSource>(std::move(node));
 }
 
@@ -337,6 +347,7 @@ Result<void> apply_override(PlatformSource& s, std::string_view setting) {
     s.name = value;
     return {};
   }
+  if (key == "summary") return set_field(s.message, key, value, where);
   if (key.find('.') == std::string_view::npos) {
     s.params.set(std::string(key), std::string(value), where);
     return {};

@@ -23,7 +23,7 @@ struct PlatformSource {
   std::string family;
   std::string family_where;
   Params params;  // of the family; also speed, ranks_per_host and node where given as keys
-  Params node;    // what --set node.KEY=VALUE gave
+  Params node;    // what --set node.KEY=VALUE gave, and node.family
   std::map<std::string, std::string, std::less<>> field_where;  // dotted field -> position
   [[nodiscard]] std::string where_of(std::string_view field) const;
 };
@@ -34,7 +34,7 @@ struct PlatformSource {
 // `file` names the text in errors.
 [[nodiscard]] Result<PlatformSource> parse_textproto(std::string_view file, std::string_view text);
 // "key=value" (a topology key), "dotted.field=value" (a scalar field of platform.proto) or "node.KEY=VALUE" (a key of
-// the PCIe tree under the hosts).
+// the PCIe tree under the hosts, or its family).
 [[nodiscard]] Result<void> apply_override(PlatformSource& source, std::string_view setting);
 // The name of what `key` sets: "topology.bw" is bw, host.speed and host.ranks are the keys speed and ranks_per_host.
 [[nodiscard]] std::string_view setting_name(std::string_view key);
