@@ -94,6 +94,7 @@ TEST(SeveralPeers, WhatNoPortCanBeIsRefusedAtItsPlace) {
   fails(kStar, "port { factor: \"0.8\" }", ":3:1: error: peers of a port");
   fails(kStar, "port { peers: 2 factor: \"1.5\" }", ":3:17: error: what a port carries to several peers");
   fails(kStar, "port { peers: 2 factor: \"0\" }", ":3:17: error: what a port carries");
+  fails(kStar, "port { peers: 2 factor: \"1e-300\" }", ":3:17: error: what a port carries");
   fails("family: \"torus\" set: \"dims=3x3\" set: \"host_links=off\"", kPorts, "links between hosts");
   fails("family: \"pcie\" set: \"gpus=2\"", kPorts, "PCIe trees");
 }
