@@ -1,5 +1,7 @@
 #include "topology/platform/platform.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 
@@ -85,6 +87,29 @@ TEST(Platform, TextprotoErrorsCarryFileLineAndColumn) {
   for (const Case& c : cases) {
     const TempFile f("bad.textproto", c.text);
     EXPECT_THAT(error_of(f.path()), AllOf(StartsWith(f.path()), HasSubstr(c.expected))) << c.text;
+  }
+}
+
+// A line may be below 0 for short messages, where it counts as 0; one that no message takes time by is a mistake.
+TEST(Platform, CostsOfMessagesRiseAndAreAboveZeroSomewhere) {
+  const auto file = [](std::string_view list, std::string_view line) {
+    return fmt::format("topology {{ family: \"crossbar\" set: \"n=3\" }}\nmpi {{\n{}{} {{ {} }}\n}}\n",
+                       list == "isend_cost" ? "send_cost { } " : "", list, line);
+  };
+  for (const std::string_view list : {"send_cost", "isend_cost", "recv_cost", "local_transfer",
+                                      "loaded_transfer", "loaded_local_transfer"}) {
+    SCOPED_TRACE(list);
+    const TempFile falls("falls.textproto", file(list, "intercept: \"1s\" per_byte: \"-1ps\""));
+    EXPECT_THAT(error_of(falls.path()), AllOf(StartsWith(falls.path() + ":3:"),
+                                              HasSubstr("time of a byte is negative; got \"-1ps\"")));
+    const TempFile none("none.textproto", file(list, "intercept: \"-1us\""));
+    EXPECT_THAT(error_of(none.path()),
+                AllOf(StartsWith(none.path() + ":3:"),
+                      HasSubstr("messages of every size take less than no time; got \"-1us\"")));
+    for (const std::string_view line : {"", "intercept: \"-1us\" per_byte: \"1ps\"", "per_byte: \"0\""}) {
+      const TempFile rises("rises.textproto", file(list, line));
+      EXPECT_TRUE(load_platform(rises.path()).has_value()) << line;
+    }
   }
 }
 

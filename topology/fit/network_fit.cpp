@@ -97,11 +97,11 @@ Result<std::int64_t> find_eager_limit(const char* call, const std::vector<DataPo
                    fmt::format("{} B and larger", waits), "--eager-limit BYTES, or smaller messages");
 }
 
-// "from: ..." of a segment, and its line. What a replay takes is 0 where that is lower.
+// "from: ..." of a segment, and its line. What a replay takes is 0 where that is lower: a flat one is written so.
 std::string segment_text(std::string_view name, const LineSegment& s, double lowered_by) {
   std::string out = fmt::format("  {} {{ ", name);
   if (s.from > 0) out += fmt::format("from: \"{:.0f}B\" ", std::ceil(s.from));
-  const double intercept = s.intercept - lowered_by;
+  const double lowered = s.intercept - lowered_by, intercept = s.slope > 0 ? lowered : std::max(0.0, lowered);
   out += fmt::format("intercept: \"{:.5g}us\"", intercept == 0 ? 0.0 : intercept * 1e6);  // which may be -0
   if (s.slope != 0) out += fmt::format(" per_byte: \"{:.5g}ps\"", s.slope * 1e12);
   return out + " }\n";

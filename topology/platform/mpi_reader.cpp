@@ -40,8 +40,14 @@ Result<void> read_segments(const List& list, const PlatformSource& s, std::strin
       WEFT_ASSIGN(c.intercept, parse_seconds(in.intercept(), s.where_of(path + ".intercept")));
     }
     if (in.has_per_byte()) {
-      WEFT_ASSIGN(c.per_byte, parse_seconds(in.per_byte(), s.where_of(path + ".per_byte")));
+      const std::string at = s.where_of(path + ".per_byte");
+      WEFT_ASSIGN(c.per_byte, parse_seconds(in.per_byte(), at));
+      if (c.per_byte < 0) return bad_input(at, "time of a byte is negative", in.per_byte(), "a time >= 0s");
     }
+    // A line may begin below 0 and rise: where it is below, it counts as 0. One that does not rise takes no time at all.
+    if (c.intercept < 0 && c.per_byte == 0)
+      return bad_input(s.where_of(path + ".intercept"), "messages of every size take less than no time",
+                       in.intercept(), "a time >= 0s, or per_byte above 0 beside it");
     out.push_back(c);
   }
   return {};

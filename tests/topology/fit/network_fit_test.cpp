@@ -57,6 +57,22 @@ TEST(NetworkFitText, AReceiveIsLoweredInEverySegment) {
     EXPECT_NEAR(recv_cost(mpi, s), recv(s) - 0.5e-6, 1e-9) << s;
 }
 
+// Less than no time is none: a platform file takes nothing below it that does not rise.
+TEST(NetworkFitText, AFlatReceiveIsLoweredToNothingAtMost) {
+  NetworkFit f;
+  f.options.latency = 1e-6;
+  f.options.bandwidth = 1e10;
+  f.recv_lowered_by = 0.5e-6;
+  f.recv = {{.from = 0, .intercept = 0.2e-6},
+            {.from = 1000, .intercept = 0.8e-6},
+            {.from = 2000, .intercept = 0.1e-6, .slope = 1e-9}};
+  EXPECT_THAT(f.textproto(),
+              HasSubstr("  recv_cost { intercept: \"0us\" }\n"
+                        "  recv_cost { from: \"1000B\" intercept: \"0.3us\" }\n"
+                        "  recv_cost { from: \"2000B\" intercept: \"-0.4us\" per_byte: \"1000ps\" }\n"));
+  EXPECT_EQ(recv_cost(read_back(f), 999), 0);
+}
+
 // Messages up to 8 KiB take 5 us, whatever their size, which no link of 10 GB/s can do: a line of that slope is as much too
 // low for the short ones as it is too high for the long ones.
 TEST(NetworkFitText, ALineAtTheSlopeOfTheLinkHasItsOwnIntercept) {
