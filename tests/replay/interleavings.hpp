@@ -27,6 +27,7 @@ struct Step {
   std::vector<int> asked{};  // of a waitany: more that were asked for
   bool recorded = false;     // of a receive from any source: the trace knows the match
   int from = 0;              // of it, and of a sendrecv's receive
+  int bytes = 8;             // of sends and receives
 };
 struct ExploredProgram {
   std::vector<std::vector<int>> comms;  // members
@@ -61,9 +62,10 @@ class Explorer {
   struct Message {
     int comm, src, dst, tag;
     int waiter;  // of src: slot, kBlocking, kPairSend, kNobody
+    int bytes;
   };
   struct Posted {
-    int comm, src, tag, slot;
+    int comm, src, tag, slot, bytes;
   };
   struct RankState {
     std::size_t pc = 0;
@@ -77,6 +79,7 @@ class Explorer {
   struct State {
     std::vector<RankState> ranks;
     std::map<std::tuple<int, int, int>, std::vector<Message>> way;  // (comm, src, dst)
+    bool cut = false;                                               // a receive was too small
   };
 
   static bool fits(const Posted& p, const Message& m) {
@@ -89,6 +92,7 @@ class Explorer {
     if (slot >= 0) k.complete.insert(slot);
   }
   static void match(State& s, const Message& m, const Posted& p) {
+    s.cut = s.cut || m.bytes > p.bytes;
     tell(s, m.src, m.waiter);
     tell(s, m.dst, p.slot);
   }
@@ -113,7 +117,7 @@ class Explorer {
     k.posted.push_back(p);
   }
   void send(State& s, int r, const Step& st, int waiter) const {
-    s.way[{st.comm, r, st.peer}].push_back({st.comm, r, st.peer, st.tag, waiter});
+    s.way[{st.comm, r, st.peer}].push_back({st.comm, r, st.peer, st.tag, waiter, st.bytes});
   }
   // Have all that rank r needs for call `number` on `comm` come?
   [[nodiscard]] bool met(const State& s, int r, const Step& st, int number) const {
@@ -197,18 +201,19 @@ class Explorer {
     const Step& st = program[k.pc];
     if (st.kind == Step::kRecv) {
       k.issued = true;
-      post(s, r, {st.comm, st.recorded ? st.from : st.peer, st.tag, st.slot >= 0 ? st.slot : kBlocking});
+      post(s, r,
+           {st.comm, st.recorded ? st.from : st.peer, st.tag, st.slot >= 0 ? st.slot : kBlocking, st.bytes});
       return true;
     }
     if (st.kind == Step::kSendrecv) {
       k.issued = true;
       k.pair_done = !synchronous_;
       send(s, r, st, synchronous_ ? kPairSend : kNobody);
-      post(s, r, {st.comm, st.from, st.tag, kBlocking});
+      post(s, r, {st.comm, st.from, st.tag, kBlocking, st.bytes});
       return true;
     }
     if (st.kind == Step::kProbe || st.kind == Step::kPoll) {
-      const Posted look{st.comm, st.peer, st.tag, kNobody};
+      const Posted look{st.comm, st.peer, st.tag, kNobody, 0};
       if (!std::ranges::any_of(k.unexpected, [&](const Message& m) { return fits(look, m); })) return false;
       ++k.pc;
       return true;
@@ -219,18 +224,20 @@ class Explorer {
   static std::string key(const State& s) {
     std::string out;
     const auto put = [&](int v) { out += static_cast<char>(v + 5); };
+    put(s.cut ? 1 : 0);
     for (const RankState& k : s.ranks) {
       put(static_cast<int>(k.pc));
       put((k.issued ? 1 : 0) + (k.done ? 2 : 0) + (k.pair_done ? 4 : 0));
       for (const int c : k.complete) put(c);
       out += '|';
-      for (const Posted& p : k.posted) put(p.comm), put(p.src), put(p.tag), put(p.slot);
+      for (const Posted& p : k.posted) put(p.comm), put(p.src), put(p.tag), put(p.slot), put(p.bytes);
       out += '|';
-      for (const Message& m : k.unexpected) put(m.comm), put(m.src), put(m.tag), put(m.waiter);
+      for (const Message& m : k.unexpected) put(m.comm), put(m.src), put(m.tag), put(m.waiter), put(m.bytes);
       out += '|';
     }
     for (const auto& [at, list] : s.way)
-      for (const Message& m : list) put(m.comm), put(m.src), put(m.dst), put(m.tag), put(m.waiter);
+      for (const Message& m : list)
+        put(m.comm), put(m.src), put(m.dst), put(m.tag), put(m.waiter), put(m.bytes);
     return out;
   }
 
@@ -263,7 +270,7 @@ class Explorer {
       explore(std::move(t));
     }
     if (any) return;
-    bool clean = true;
+    bool clean = !s.cut;
     for (std::size_t r = 0; r < s.ranks.size(); ++r)
       clean = clean && s.ranks[r].pc == p_.ranks[r].size() && s.ranks[r].unexpected.empty() &&
               s.ranks[r].posted.empty();

@@ -59,6 +59,38 @@ TEST(CheckProgram, AFaultOfEveryOrderOfArrivalIsAnError) {
       "E 0.1 : rank 0 send: rank 2 never receives this message (tag 5, 80 bytes, communicator world)\n");
 }
 
+// The first message that rank 0's receive can have is too large; that another could come first is known only when rank 2 sends.
+TEST(CheckProgram, AFaultThatAnotherOrderMendsIsAWarningWhereverItIsFound) {
+  const TempDir dir;
+  Program p(dir, 3);
+  p.add(0, recv(kAnySource, 0, 8)).add(0, recv(kAnySource, 0, 16));
+  p.add(1, send(2, 0, 8)).add(1, send(0, 0, 16));
+  p.add(2, recv(kAnySource, 0, 8)).add(2, send(0, 0, 8));
+  EXPECT_EQ(
+      p.findings(),
+      "W -1.-1 what receives from any source take decides: there is an order of arrival in which the program "
+      "ends without these findings\n"
+      "W 0.0 : rank 0 receive: posted 8 bytes, but the message of rank 1 with tag 0 has 16 ()\n");
+}
+
+// More orders of arrival than are tried, which is no matter: who sends what to a receive that names it, and which requests a
+// rank has, is the same in all.
+TEST(CheckProgram, AFaultThatNoOrderMendsIsAnErrorHoweverManyThereAre) {
+  const TempDir dir;
+  constexpr std::int32_t kSenders = 8;
+  Program p(dir, kSenders + 1);
+  p.add(0, recv(1, 1, 8));
+  p.add(1, send(0, 1, 80));
+  for (std::int32_t s = 1; s <= kSenders; ++s) {
+    p.add(static_cast<std::uint32_t>(s), send(0, 5, 8));
+    p.add(0, recv(kAnySource, 5, 8));
+  }
+  p.add(0, send(1, 2, 8)).add(1, recv(0, 2, 8)).add(1, wait(7));
+  EXPECT_EQ(p.findings(),
+            "E 0.0 : rank 0 receive: posted 8 bytes, but the message of rank 1 with tag 1 has 80 ()\n"
+            "E 1.3 : rank 1 wait: request 7 is not active\n");
+}
+
 // MPI's progress rule: the receive is posted, so the synchronous send ends while its receiver is in the barrier.
 TEST(CheckProgram, APostedReceiveFromAnySourceMatchesWhileItsRankWaitsForSomethingElse) {
   const TempDir dir;

@@ -34,7 +34,7 @@ Result<Orders> try_orders(TraceReader& trace) {
     if (run.given_up()) return out;
     ops += run.ops_done();
     ++out.tried;
-    out.clean = run.faults() == 0;
+    out.clean = run.faults().count == 0;
     if (out.clean) return out;
     out.all = !script.advance();
   } while (!out.all && out.tried < kMaxOrders);
@@ -47,15 +47,15 @@ Result<void> run_buffered(TraceReader& trace, const CheckOptions& options, Check
   first.on_progress = options.on_progress;
   doctor::Doctor run(trace, findings, first);
   WEFT_TRY(run.run());
-  if (run.faults() == 0 || !run.uncertain()) return {};
-  WEFT_ASSIGN(const Orders orders, try_orders(trace));
-  if (orders.all && !orders.clean) {  // the same again, for certain
-    report = {};
-    doctor::RunOptions certain;
-    certain.certain = true;
-    doctor::Doctor again(trace, findings, certain);
-    return again.run();
+  if (!run.uncertain()) {
+    findings.add(Severity::kError, run.faults());
+    return {};
   }
+  if (run.faults().count == 0) return {};
+  WEFT_ASSIGN(const Orders orders, try_orders(trace));
+  const bool certain = orders.all && !orders.clean;
+  findings.add(certain ? Severity::kError : Severity::kWarning, run.faults());
+  if (certain) return {};
   findings.add_global(
       Severity::kWarning, -1, -1,
       orders.clean

@@ -15,8 +15,9 @@
 //
 // Matching is MPI's: by (communicator, source, tag), in order, as soon as both sides are posted, whatever their ranks
 // do meanwhile. A receive from any source takes the source and tag that were recorded. Where none were, the first run
-// takes one order of arrival; what is wrong with it is an error if every other order that the program leaves open has
-// a fault too, which is tried in up to kMaxOrders runs; else it is a warning.
+// takes one order of arrival; what is wrong with who took what, or waits for whom, is an error if every other order that the
+// program leaves open has such a fault too, which is tried in up to kMaxOrders runs; else it is a warning. What no order can
+// mend is an error: requests, peers, collectives, and all that happens before an order decides anything.
 // Iprobe: the recorded order of operations is checked as it stands; a miss does nothing, a hit must find its message.
 //
 // Memory for a well-formed trace: one block per rank, and the messages in flight between the ranks.

@@ -12,7 +12,7 @@
 //     (Vakkalanka et al., "Dynamic verification of MPI programs with reductions in presence of split operations and
 //     relaxed orderings", CAV 2008). Until then a message that it accepts is held back from receives posted later.
 //  3. A run follows a Script: which of the options each choice takes. The first run takes option 0 everywhere; where it
-//     ends in a deadlock after a real choice, check.cpp runs the other scripts (up to a limit).
+//     ends with a fault after a real choice, check.cpp runs the other scripts (up to a limit).
 #pragma once
 
 #include <fmt/format.h>
@@ -38,25 +38,44 @@ namespace weft::traces::doctor {
 inline constexpr std::uint32_t kCurrent =
     0xffffffffu;  // "the operation the rank stands at" instead of a request slot
 
+// What is wrong with a run as far as its order of arrival goes. What that is worth is known when the run is over, if not
+// after others: until then it is no finding.
+struct Faults {
+  std::vector<Finding> told;  // the first ones; their severity says nothing
+  std::uint64_t count = 0;
+};
+
 // Collects findings up to the limit, counts all.
 class Findings {
  public:
   Findings(const TraceReader& trace, CheckReport& report, std::size_t limit)
       : trace_(trace), report_(report), limit_(limit) {}
-  void add(Severity s, std::uint32_t rank, std::uint64_t op, std::string_view what, std::string text) {
-    auto& n = s == Severity::kError ? report_.errors : report_.warnings;
-    if (n++ >= limit_) return;
-    report_.findings.push_back(
-        {s, rank, static_cast<std::int64_t>(op),
-         fmt::format("{}: rank {} {}: {}", trace_.position(RankId(rank), op), rank, what, text)});
+  void add(Severity s, std::uint32_t rank, std::uint64_t op, std::string_view what, std::string_view text) {
+    if (counted(s)) report_.findings.push_back(finding(s, rank, op, what, text));
   }
   void add_global(Severity s, std::int64_t rank, std::int64_t op, std::string text) {
-    auto& n = s == Severity::kError ? report_.errors : report_.warnings;
-    if (n++ >= limit_) return;
-    report_.findings.push_back({s, rank, op, std::move(text)});
+    if (counted(s)) report_.findings.push_back({s, rank, op, std::move(text)});
+  }
+  void add(Severity s, Faults faults) {
+    for (Finding& f : faults.told) add_global(s, f.rank, f.op, std::move(f.message));
+    (s == Severity::kError ? report_.errors : report_.warnings) += faults.count - faults.told.size();
+  }
+  void keep(Faults& faults, std::uint32_t rank, std::uint64_t op, std::string_view what,
+            std::string_view text) const {
+    if (faults.count++ < limit_) faults.told.push_back(finding(Severity::kError, rank, op, what, text));
+  }
+  void keep_global(Faults& faults, std::int64_t rank, std::int64_t op, std::string text) const {
+    if (faults.count++ < limit_) faults.told.push_back({Severity::kError, rank, op, std::move(text)});
   }
 
  private:
+  // True below the limit.
+  bool counted(Severity s) { return (s == Severity::kError ? report_.errors : report_.warnings)++ < limit_; }
+  [[nodiscard]] Finding finding(Severity s, std::uint32_t rank, std::uint64_t op, std::string_view what,
+                                std::string_view text) const {
+    return {s, rank, static_cast<std::int64_t>(op),
+            fmt::format("{}: rank {} {}: {}", trace_.position(RankId(rank), op), rank, what, text)};
+  }
   const TraceReader& trace_;
   CheckReport& report_;
   std::size_t limit_;
@@ -131,7 +150,6 @@ struct Script {
 struct RunOptions {
   bool synchronous = false;
   Script* script = nullptr;  // follow and extend it; null: option 0 everywhere
-  bool certain = false;      // no other order of arrival would end better: findings are errors
   std::uint64_t most_ops = UINT64_MAX;
   std::function<void(std::uint64_t)> on_progress;  // operations done; seldom
 };
@@ -156,8 +174,8 @@ class Doctor {
   [[nodiscard]] bool deadlocked() const { return deadlocked_; }
   // Another order of arrival might have ended differently.
   [[nodiscard]] bool uncertain() const;
-  // Errors, and what would be one if it were certain.
-  [[nodiscard]] std::uint64_t faults() const { return faults_; }
+  // What another order of arrival might mend. All else that is wrong is a finding already.
+  [[nodiscard]] const Faults& faults() const { return faults_; }
   // The run was given up after RunOptions::most_ops; nothing else is known of it.
   [[nodiscard]] bool given_up() const { return given_up_; }
   [[nodiscard]] std::uint64_t ops_done() const { return ops_done_; }
@@ -217,20 +235,22 @@ class Doctor {
     k.queued = true;
     ready_.push_back(rank);
   }
-  void error(std::uint32_t r, std::uint64_t index, const Op& op, std::string text) {
-    fault(r, index, op_name(op.kind), std::move(text));
+  // Errors are what no other order of arrival would mend: what the rank's own program, or what all say of a collective, is
+  // in each of them.
+  void error(std::uint32_t r, std::uint64_t index, const Op& op, std::string_view text) {
+    find_.add(Severity::kError, r, index, op_name(op.kind), text);
   }
-  // What no other order of arrival would mend.
   void tell(std::uint32_t r, std::vector<RankProgram::Fault>& faults) {
-    for (auto& f : faults) find_.add(Severity::kError, r, f.op, op_name(f.kind), std::move(f.text));
+    for (auto& f : faults) find_.add(Severity::kError, r, f.op, op_name(f.kind), f.text);
     faults.clear();
   }
-  void fault(std::uint32_t r, std::uint64_t index, std::string_view what, std::string text) {
-    ++faults_;
-    find_.add(severity(), r, index, what, std::move(text));
+  // What is wrong with who takes which message, or waits for whom. Until the first choice all orders are one.
+  void fault(std::uint32_t r, std::uint64_t index, std::string_view what, std::string_view text) {
+    if (choices_made_ == 0)
+      find_.add(Severity::kError, r, index, what, text);
+    else
+      find_.keep(faults_, r, index, what, text);
   }
-  // After a choice that could have been another one, what is wrong may be our choice's fault.
-  [[nodiscard]] Severity severity() const { return uncertain() ? Severity::kWarning : Severity::kError; }
   bool member(std::uint32_t r, const Op& op, std::int32_t who, const char* role, std::uint64_t index);
   void finish();
   void report_blocked();
@@ -256,7 +276,7 @@ class Doctor {
   // Receivers (communicator, rank) for which a choice had one option while other choices stood open: a real choice if
   // a second source sends there at any time.
   std::unordered_set<std::uint64_t> lone_choices_;
-  std::uint64_t faults_ = 0;
+  Faults faults_;
   std::uint64_t ops_done_ = 0;
   std::uint64_t requests_asked_ = 0;
   bool given_up_ = false;

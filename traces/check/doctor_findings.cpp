@@ -88,16 +88,20 @@ void Doctor::report_blocked() {
     return fmt::format("rank {} at operation {} ({}): {}", r, ranks_[r].index(),
                        trace_.position(RankId(r), ranks_[r].index()), what[r]);
   };
-  const Severity severity = synchronous_ ? Severity::kWarning : this->severity();
+  const auto tell = [&](std::uint32_t r, std::string text) {
+    const auto op = static_cast<std::int64_t>(ranks_[r].index());
+    if (synchronous_)
+      find_.add_global(Severity::kWarning, r, op, std::move(text));
+    else
+      find_.keep_global(faults_, r, op, std::move(text));
+  };
   std::vector<std::uint32_t> seen(n, 0);  // the walk that saw it
   std::uint32_t walk = 0;
   std::uint64_t others = 0;
   for (std::uint32_t start = 0; start < n; ++start) {
     if (!ranks_[start].blocked) continue;
     if (!next[start] && !synchronous_) {
-      find_.add_global(
-          severity, start, static_cast<std::int64_t>(ranks_[start].index()),
-          here(start) + " waits forever: what it waits for never comes, the other side has finished");
+      tell(start, here(start) + " waits forever: what it waits for never comes, the other side has finished");
       continue;
     }
     if (seen[start] != 0) continue;
@@ -119,7 +123,7 @@ void Doctor::report_blocked() {
       r = *next[r];
       text += fmt::format(", waits for rank {}{}", r, r == first ? "" : "; ");
     } while (r != first);
-    find_.add_global(severity, first, static_cast<std::int64_t>(ranks_[first].index()), std::move(text));
+    tell(first, std::move(text));
   }
 }
 
@@ -148,10 +152,7 @@ void Doctor::report_denied_communicators() {
 void Doctor::finish() {
   const bool stuck = std::ranges::any_of(ranks_, [](const Rank& r) { return r.blocked; });
   deadlocked_ = stuck;
-  if (stuck) {
-    ++faults_;
-    report_blocked();
-  }
+  if (stuck) report_blocked();
   if (synchronous_) return;  // everything below was found with buffered sends
   report_denied_communicators();
   for (const Channel& c : matching_.channels()) {

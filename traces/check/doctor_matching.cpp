@@ -270,7 +270,6 @@ bool Doctor::choose() {
 }
 
 bool Doctor::uncertain() const {
-  if (options_.certain) return false;
   return real_choice_ || std::ranges::any_of(lone_choices_, [&](std::uint64_t key) {
            return matching_.sources(CommId(static_cast<std::uint32_t>(key >> 32)),
                                     static_cast<std::uint32_t>(key)) > 1;
