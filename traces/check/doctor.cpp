@@ -118,7 +118,7 @@ void Doctor::post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::
                       q.index));
     if (!q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
   }
-  drop_guess(me, op.request, q);
+  settle_guess(r, me, op.request, q);
   q = {};
   q.op = op;
   q.index = me.index();
@@ -149,7 +149,7 @@ void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const
   // What was freed goes on (MPI completes it in the background); nobody waits for it any more.
   if (q.cancelled && !q.done) withdraw(r, me, op.request, q);
   if (q.active && !q.done && !is_nonblocking_collective(q.op.kind)) forget(r, q);
-  drop_guess(me, op.request, q);
+  settle_guess(r, me, op.request, q);
   me.requests.erase(it);
 }
 
@@ -189,7 +189,7 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
     if (it == me.requests.end()) continue;
     Request& q = it->second;
     q.active = false;
-    drop_guess(me, static_cast<std::uint32_t>(s), q);
+    settle_guess(r, me, static_cast<std::uint32_t>(s), q);
     if (!q.persistent) me.requests.erase(it);
   }
   return true;
@@ -214,7 +214,7 @@ bool Doctor::collective(std::uint32_t r, Rank& me, const Op& op, std::span<const
     if (is_nonblocking_collective(op.kind)) {
       auto& q = me.requests[op.request];
       if (q.active) error(r, me.index(), op, fmt::format("request {} is still in use", op.request));
-      drop_guess(me, op.request, q);
+      settle_guess(r, me, op.request, q);
       q = {};
       q.op = on;
       q.index = me.index();

@@ -81,6 +81,9 @@ class Findings {
   std::size_t limit_;
 };
 
+// How a choice was made: of one message, of one while other choices stood open, or of several.
+enum class Chosen : std::uint8_t { kForCertain, kAlone, kOfSeveral };
+
 struct Request {
   Op op;
   std::uint64_t index = 0;
@@ -91,8 +94,9 @@ struct Request {
   bool cancelled = false;            // a receive whose cancel came; whether in time says what completes it
   std::int32_t source = kAnySource;  // of a receive: where it is matched, kAnySource while it is a wildcard
   std::int32_t tag = kAnyTag;
-  std::optional<Message> guess;  // the message of `source` that a choice gave to it
-  std::optional<Message> took;   // the message that it has, of a receive that is done
+  std::optional<Message> guess;         // the message of `source` that a choice gave to it
+  Chosen chosen = Chosen::kForCertain;  // how
+  std::optional<Message> took;          // the message that it has, of a receive that is done
   // What stands in a queue for it while it is not done: a receive from `source`, or from any source by its order, or a message.
   std::uint32_t row = kNoRow;
   std::uint64_t order = 0;
@@ -206,9 +210,14 @@ class Doctor {
   // The completion of a wildcard says what it matched: source and tag.
   void recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                       std::int32_t tag);
-  // A choice gave message m of `source` to the receive of a request; that is no guess any more.
+  // A choice gave message m of `source` to the receive of a request.
   void guess(Rank& me, std::uint32_t slot, Request& q, std::int32_t source, const Message& m);
+  // It does not have it any more,
   static void drop_guess(Rank& me, std::uint32_t slot, Request& q);
+  // ... or it is over and had it; only now is that held against the choice, or against the program.
+  void settle_guess(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q);
+  void settle_guesses();
+  void note_choice(std::uint32_t r, CommId comm, Chosen how);
   // ... it had another one by a choice: that goes back.
   void correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                       std::int32_t tag);
@@ -228,6 +237,9 @@ class Doctor {
   // Makes one choice; false if there is none to make.
   bool choose();
   void matched(const Channel& c, const Message& m, const Posted& p);
+  // The receive at operation `receive` of `dst` has that message.
+  void too_large(std::uint32_t src, std::uint32_t dst, const Message& m, std::uint64_t receive,
+                 std::int64_t bytes);
   void notify(std::uint32_t rank, std::uint32_t slot, const Message* received = nullptr);
   void wake(std::uint32_t rank) {
     Rank& k = ranks_[rank];
@@ -272,7 +284,7 @@ class Doctor {
   std::vector<Matching::Option> options_here_;
   std::vector<RankProgram::Fault> program_faults_;
   std::size_t choices_made_ = 0;
-  bool real_choice_ = false;  // a choice had two options
+  bool real_choice_ = false;  // a choice had two options, and the recording does not say which it was
   // Receivers (communicator, rank) for which a choice had one option while other choices stood open: a real choice if
   // a second source sends there at any time.
   std::unordered_set<std::uint64_t> lone_choices_;

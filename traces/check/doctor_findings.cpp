@@ -149,7 +149,19 @@ void Doctor::report_denied_communicators() {
   }
 }
 
+void Doctor::settle_guesses() {
+  for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
+    Rank& me = ranks_[r];
+    std::vector<std::uint32_t> guessed;
+    for (const auto& [slot, q] : me.requests)
+      if (q.guess) guessed.push_back(slot);
+    std::ranges::sort(guessed);
+    for (const std::uint32_t slot : guessed) settle_guess(r, me, slot, me.requests.at(slot));
+  }
+}
+
 void Doctor::finish() {
+  settle_guesses();
   const bool stuck = std::ranges::any_of(ranks_, [](const Rank& r) { return r.blocked; });
   deadlocked_ = stuck;
   if (stuck) report_blocked();

@@ -23,11 +23,19 @@ void Doctor::notify(std::uint32_t rank, std::uint32_t slot, const Message* recei
   wake(rank);
 }
 
+void Doctor::too_large(std::uint32_t src, std::uint32_t dst, const Message& m, std::uint64_t receive,
+                       std::int64_t bytes) {
+  fault(dst, receive, "receive",
+        fmt::format("posted {} bytes, but the message of rank {} with tag {} has {} ({})", bytes, src, m.tag,
+                    m.bytes, trace_.position(RankId(src), m.op)));
+}
+
 void Doctor::matched(const Channel& c, const Message& m, const Posted& p) {
-  if (m.bytes > p.bytes)
-    fault(c.dst, p.op, "receive",
-          fmt::format("posted {} bytes, but the message of rank {} with tag {} has {} ({})", p.bytes, c.src,
-                      m.tag, m.bytes, trace_.position(RankId(c.src), m.op)));
+  if (m.bytes > p.bytes) {
+    const auto& requests = ranks_[c.dst].requests;
+    const auto q = requests.find(p.slot);
+    if (q == requests.end() || !q->second.guess) too_large(c.src, c.dst, m, p.op, p.bytes);
+  }
   --ranks_[c.src].in_flight;
   notify(c.src, m.waiter);
   notify(c.dst, p.slot, &m);
@@ -130,9 +138,23 @@ void Doctor::drop_guess(Rank& me, std::uint32_t slot, Request& q) {
   q.guess.reset();
 }
 
+void Doctor::settle_guess(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q) {
+  if (!q.guess) return;
+  if (q.guess->bytes > q.op.amount)
+    too_large(static_cast<std::uint32_t>(q.source), r, *q.guess, q.index, q.op.amount);
+  note_choice(r, q.op.comm, q.chosen);
+  drop_guess(me, slot, q);
+}
+
+void Doctor::note_choice(std::uint32_t r, CommId comm, Chosen how) {
+  if (how == Chosen::kOfSeveral) real_choice_ = true;
+  if (how == Chosen::kAlone) lone_choices_.insert(receiver_key(comm, r));
+}
+
 void Doctor::correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                             std::int32_t tag) {
   const CommId comm = q.op.comm;
+  q.chosen = Chosen::kForCertain;
   if (q.source == source && (tag == kAnyTag || q.guess->tag == tag)) return;
   // That one goes back, unless a request that has ours takes it in exchange.
   Message back = *q.guess;
@@ -253,14 +275,16 @@ bool Doctor::choose() {
   Rank& k = ranks_[o.rank];
   const Channel& c = matching_.channels()[o.channel];
   const auto [w, m] = matching_.take(o);
-  if (count > 1) {
-    real_choice_ = true;
-  } else if (options_.script == nullptr && (!choices_.empty() || !throttled_.empty())) {
-    lone_choices_.insert(receiver_key(w.comm, o.rank));
-  }
+  const Chosen how = count > 1 ? Chosen::kOfSeveral
+                     : options_.script == nullptr && (!choices_.empty() || !throttled_.empty())
+                         ? Chosen::kAlone
+                         : Chosen::kForCertain;
   if (const auto it = k.requests.find(w.slot); it != k.requests.end()) {
     it->second.tag = m.tag;
+    it->second.chosen = how;
     guess(k, w.slot, it->second, static_cast<std::int32_t>(c.src), m);
+  } else {
+    note_choice(o.rank, w.comm, how);
   }
   matched(c, m, w);
   matching_.release(o.rank, w.comm, w.tag);
