@@ -39,9 +39,10 @@ inline constexpr int kAny = -1;
 inline bool is_sync(OpKind k) { return k == OpKind::ssend || k == OpKind::issend || k == OpKind::ssend_init; }
 inline bool is_buffered(OpKind k) { return k == OpKind::bsend || k == OpKind::ibsend; }
 
-// Every interleaving. A message is sent (enters the first-in first-out way of its communicator, source and
-// destination), arrives, is matched. Sending, calling a collective and leaving a wait commute with everything another
-// rank can do, so they happen at once; posting a receive, probing and arrivals are tried in every order.
+// Every interleaving. A message is sent, then some time it is matched: a receive takes the first message of a source that it
+// accepts, unless a receive that its rank posted before accepts it, too; nothing else is in order. Sending, calling a collective
+// and leaving a wait commute with everything another rank can do, so they happen at once; posting a receive, probing and
+// matches are tried in every order.
 class Explorer {
  public:
   Explorer(const ExploredProgram& p, bool synchronous) : p_(p), synchronous_(synchronous) {}
@@ -72,14 +73,13 @@ class Explorer {
     bool issued = false, done = false, pair_done = true;
     std::set<int> complete;                      // slots
     std::vector<Posted> posted;                  // in order
-    std::vector<Message> unexpected;             // in order of arrival
     std::map<int, int> calls;                    // collectives by communicator
     std::map<int, std::pair<int, int>> started;  // slot of a non-blocking one -> (communicator, number)
   };
   struct State {
     std::vector<RankState> ranks;
-    std::map<std::tuple<int, int, int>, std::vector<Message>> way;  // (comm, src, dst)
-    bool cut = false;                                               // a receive was too small
+    std::map<std::tuple<int, int, int>, std::vector<Message>> sent;  // and not matched: (comm, src, dst)
+    bool cut = false;                                                // a receive was too small
   };
 
   static bool fits(const Posted& p, const Message& m) {
@@ -91,33 +91,27 @@ class Explorer {
     if (slot == kPairSend) k.pair_done = true;
     if (slot >= 0) k.complete.insert(slot);
   }
-  static void match(State& s, const Message& m, const Posted& p) {
+  // Whether one of the first `receives` that are posted accepts it.
+  static bool accepted(const RankState& k, std::size_t receives, const Message& m) {
+    return std::any_of(k.posted.begin(), k.posted.begin() + static_cast<std::ptrdiff_t>(receives),
+                       [&](const Posted& p) { return fits(p, m); });
+  }
+  // The i-th receive of rank r takes from `channel` what it must take; false if that is nothing.
+  static bool match(State& s, int r, std::size_t i, std::vector<Message>& channel) {
+    RankState& k = s.ranks[static_cast<std::size_t>(r)];
+    const Posted p = k.posted[i];
+    const auto it = std::ranges::find_if(channel, [&](const Message& m) { return m.dst == r && fits(p, m); });
+    if (it == channel.end() || accepted(k, i, *it)) return false;
+    const Message m = *it;
+    channel.erase(it);
+    k.posted.erase(k.posted.begin() + static_cast<std::ptrdiff_t>(i));
     s.cut = s.cut || m.bytes > p.bytes;
     tell(s, m.src, m.waiter);
     tell(s, m.dst, p.slot);
-  }
-  static void arrive(State& s, const Message& m) {
-    RankState& k = s.ranks[static_cast<std::size_t>(m.dst)];
-    for (auto it = k.posted.begin(); it != k.posted.end(); ++it)
-      if (fits(*it, m)) {
-        const Posted p = *it;
-        k.posted.erase(it);
-        return match(s, m, p);
-      }
-    k.unexpected.push_back(m);
-  }
-  static void post(State& s, int r, const Posted& p) {
-    RankState& k = s.ranks[static_cast<std::size_t>(r)];
-    for (auto it = k.unexpected.begin(); it != k.unexpected.end(); ++it)
-      if (fits(p, *it)) {
-        const Message m = *it;
-        k.unexpected.erase(it);
-        return match(s, m, p);
-      }
-    k.posted.push_back(p);
+    return true;
   }
   void send(State& s, int r, const Step& st, int waiter) const {
-    s.way[{st.comm, r, st.peer}].push_back({st.comm, r, st.peer, st.tag, waiter, st.bytes});
+    s.sent[{st.comm, r, st.peer}].push_back({st.comm, r, st.peer, st.tag, waiter, st.bytes});
   }
   // Have all that rank r needs for call `number` on `comm` come?
   [[nodiscard]] bool met(const State& s, int r, const Step& st, int number) const {
@@ -201,20 +195,24 @@ class Explorer {
     const Step& st = program[k.pc];
     if (st.kind == Step::kRecv) {
       k.issued = true;
-      post(s, r,
-           {st.comm, st.recorded ? st.from : st.peer, st.tag, st.slot >= 0 ? st.slot : kBlocking, st.bytes});
+      k.posted.push_back(
+          {st.comm, st.recorded ? st.from : st.peer, st.tag, st.slot >= 0 ? st.slot : kBlocking, st.bytes});
       return true;
     }
     if (st.kind == Step::kSendrecv) {
       k.issued = true;
       k.pair_done = !synchronous_;
       send(s, r, st, synchronous_ ? kPairSend : kNobody);
-      post(s, r, {st.comm, st.from, st.tag, kBlocking, st.bytes});
+      k.posted.push_back({st.comm, st.from, st.tag, kBlocking, st.bytes});
       return true;
     }
     if (st.kind == Step::kProbe || st.kind == Step::kPoll) {
       const Posted look{st.comm, st.peer, st.tag, kNobody, 0};
-      if (!std::ranges::any_of(k.unexpected, [&](const Message& m) { return fits(look, m); })) return false;
+      const auto seen = [&](const Message& m) {
+        return m.dst == r && fits(look, m) && !accepted(k, k.posted.size(), m);
+      };
+      if (std::ranges::none_of(s.sent, [&](const auto& at) { return std::ranges::any_of(at.second, seen); }))
+        return false;
       ++k.pc;
       return true;
     }
@@ -232,10 +230,8 @@ class Explorer {
       out += '|';
       for (const Posted& p : k.posted) put(p.comm), put(p.src), put(p.tag), put(p.slot), put(p.bytes);
       out += '|';
-      for (const Message& m : k.unexpected) put(m.comm), put(m.src), put(m.tag), put(m.waiter), put(m.bytes);
-      out += '|';
     }
-    for (const auto& [at, list] : s.way)
+    for (const auto& [at, list] : s.sent)
       for (const Message& m : list)
         put(m.comm), put(m.src), put(m.dst), put(m.tag), put(m.waiter), put(m.bytes);
     return out;
@@ -259,21 +255,19 @@ class Explorer {
       any = true;
       explore(std::move(t));
     }
-    for (auto& [at, list] : s.way) {
-      if (list.empty()) continue;
-      any = true;
-      State t = s;
-      const Message m = list.front();
-      auto& same = t.way[at];
-      same.erase(same.begin());
-      arrive(t, m);
-      explore(std::move(t));
-    }
+    for (int r = 0; r < static_cast<int>(s.ranks.size()); ++r)
+      for (std::size_t i = 0; i < s.ranks[static_cast<std::size_t>(r)].posted.size(); ++i)
+        for (const auto& [at, list] : s.sent) {
+          State t = s;
+          if (!match(t, r, i, t.sent[at])) continue;
+          any = true;
+          explore(std::move(t));
+        }
     if (any) return;
     bool clean = !s.cut;
     for (std::size_t r = 0; r < s.ranks.size(); ++r)
-      clean = clean && s.ranks[r].pc == p_.ranks[r].size() && s.ranks[r].unexpected.empty() &&
-              s.ranks[r].posted.empty();
+      clean = clean && s.ranks[r].pc == p_.ranks[r].size() && s.ranks[r].posted.empty();
+    for (const auto& [at, list] : s.sent) clean = clean && list.empty();
     (clean ? verdict_.some_clean : verdict_.some_faulty) = true;
   }
 

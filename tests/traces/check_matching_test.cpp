@@ -1,4 +1,4 @@
-// Matching of the trace doctor against a plain one that searches everything after each event, and what it walks past.
+// Matching of the trace doctor against a plain one that searches everything after each event, what it walks past, and its choices.
 #include "traces/check/matching.hpp"
 
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 
 #include "core/rng.hpp"
 #include "tests/support/seed.hpp"
+#include "traces/check/script.hpp"
 
 namespace weft::traces::doctor::check_matching_test {
 namespace {
@@ -85,16 +86,21 @@ class SlowMatching {
     }
     match_all(comm, r);
   }
-  // Every message that the first wildcard that has any accepts: its order, operation of the send, source.
-  std::vector<std::tuple<std::uint64_t, std::uint64_t, std::int64_t>> options(std::uint32_t r) {
+  // Every message that a wildcard accepts and no receive before it: its order, operation of the send, source. The first wildcard
+  // that has any, or all of them.
+  std::vector<std::tuple<std::uint64_t, std::uint64_t, std::int64_t>> options(std::uint32_t r, bool all) {
     std::vector<std::tuple<std::uint64_t, std::uint64_t, std::int64_t>> out;
     for (const Wildcard& w : wild[r]) {
       for (std::int64_t s = 0; s < kWorld; ++s) {
-        const auto& there = queues[{w.comm.index(), r, s}].unexpected;
-        const auto m = std::ranges::find_if(there, [&](const Message& x) { return accepts(w, x.tag); });
-        if (m != there.end()) out.emplace_back(w.order, m->op, s);
+        const Queues& q = queues[{w.comm.index(), r, s}];
+        const auto m =
+            std::ranges::find_if(q.unexpected, [&](const Message& x) { return accepts(w, x.tag); });
+        if (m != q.unexpected.end() && !held(w.comm, r, m->tag, w.order) &&
+            std::ranges::none_of(q.posted,
+                                 [&](const Posted& x) { return x.order < w.order && accepts(x, m->tag); }))
+          out.emplace_back(w.order, m->op, s);
       }
-      if (!out.empty()) break;
+      if (!all && !out.empty()) break;
     }
     return out;
   }
@@ -229,7 +235,16 @@ class Pair {
   void choose(std::uint32_t r) {
     std::vector<Matching::Option> options;
     fast_.options(r, SIZE_MAX, options);
-    const auto expected = slow_.options(r);
+    std::vector<Matching::Option> all;
+    fast_.all_options(r, all);
+    const auto all_expected = slow_.options(r, true);
+    ASSERT_EQ(all.size(), all_expected.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Channel& c = fast_.channels()[all[i].channel];
+      ASSERT_EQ(std::pair(all[i].wild, position(c.comm, c.src)),
+                std::pair(std::get<0>(all_expected[i]), std::get<2>(all_expected[i])));
+    }
+    const auto expected = slow_.options(r, false);
     ASSERT_EQ(options.size(), expected.size());
     std::vector<Matching::Option> two;
     fast_.options(r, 2, two);
@@ -310,6 +325,40 @@ TEST(CheckMatching, IsThatOfAPlainSearchWhateverComes) {
     matches += both.matches();
   }
   EXPECT_GT(matches, support::number_in("WEFT_SEED") ? 0u : 20'000u);
+}
+
+// Rank r has messages[r] messages from as many ranks, and a receive from any source for each.
+std::uint64_t orders_of(const std::vector<std::uint32_t>& messages) {
+  Script script;
+  std::uint64_t orders = 0;
+  do {
+    script.begin_run();
+    std::vector<std::vector<std::uint32_t>> left(messages.size());  // senders
+    for (std::size_t r = 0; r < messages.size(); ++r)
+      for (std::uint32_t s = 0; s < messages[r]; ++s) left[r].push_back(s);
+    while (true) {
+      std::vector<Script::Option> options;
+      for (std::uint32_t r = 0; r < messages.size(); ++r)
+        for (const std::uint32_t s : left[r])
+          options.push_back({r, 100 * r + s, messages[r] - left[r].size()});
+      if (options.empty()) {
+        ++orders;
+        break;
+      }
+      const auto taken = script.next(options);
+      if (!taken) break;
+      std::erase(left[taken->rank], taken->channel - 100 * taken->rank);
+    }
+  } while (script.advance());
+  return orders;
+}
+
+// Of n receives and n messages n!, of ranks that do not know of each other the product: not every way to interleave them.
+TEST(CheckMatching, EveryOrderOfArrivalIsTriedOnce) {
+  EXPECT_EQ(orders_of({}), 1u);
+  EXPECT_EQ(orders_of({5}), 120u);
+  EXPECT_EQ(orders_of({1, 1, 1, 1, 1, 1, 1, 1}), 1u);
+  EXPECT_EQ(orders_of({3, 1, 4}), 6u * 24u);
 }
 
 // ---- what is walked, for n messages

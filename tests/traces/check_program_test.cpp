@@ -43,6 +43,19 @@ TEST(CheckProgram, AGuessedMatchMakesFindingsWarnings) {
       "W 2.0 : rank 2 receive: posted 8 bytes, but the message of rank 0 with tag 5 has 80 ()\n");
 }
 
+// The same program with ranks 0 and 1 exchanged: the order that comes first ends well, another one does not.
+TEST(CheckProgram, AFaultOfAnOrderThatIsNotTheFirstIsAWarning) {
+  const TempDir dir;
+  Program p(dir, 3);
+  p.add(0, send(2, 5, 8)).add(1, send(2, 6, 80));
+  p.add(2, recv(kAnySource, kAnyTag, 8)).add(2, recv(kAnySource, kAnyTag, 80));
+  EXPECT_EQ(
+      p.findings(),
+      "W -1.-1 what receives from any source take decides: there is an order of arrival in which the program "
+      "ends with these findings\n"
+      "W 2.0 : rank 2 receive: posted 8 bytes, but the message of rank 1 with tag 6 has 80 ()\n");
+}
+
 TEST(CheckProgram, AFaultOfEveryOrderOfArrivalIsAnError) {
   const TempDir dir;
   Program p(dir, 3);

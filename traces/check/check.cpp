@@ -15,30 +15,47 @@ namespace {
 struct Orders {
   std::size_t tried = 1;  // the first run was one
   bool all = false;       // there is no other one
-  bool clean = false;     // the last one tried has no fault
+  bool found = false;     // the last one tried is what was looked for,
+  doctor::Faults faults;  // and these are its faults
 };
 
-// Runs the orders of arrival one after the other until one has no fault.
-Result<Orders> try_orders(TraceReader& trace) {
+// Runs the orders of arrival one after the other until one has a fault, of which it keeps `told`, or until one has none.
+// `most`: steps of all; an order that would probably go beyond is not begun.
+Result<Orders> try_orders(TraceReader& trace, bool until_faulty, std::uint64_t most, std::size_t told) {
   Orders out;
   doctor::Script script;
-  std::uint64_t ops = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t last = 0;
   do {
     CheckReport scratch;
-    doctor::Findings findings(trace, scratch, 0);
+    doctor::Findings findings(trace, scratch, 0, told);
     doctor::RunOptions options;
     options.script = &script;
-    options.most_ops = kMaxOrderOps - ops;
+    options.most_steps = most - steps;
     doctor::Doctor run(trace, findings, options);
     WEFT_TRY(run.run());
     if (run.given_up()) return out;
-    ops += run.ops_done();
-    ++out.tried;
-    out.clean = run.faults().count == 0;
-    if (out.clean) return out;
+    last = run.steps();
+    steps += last;
+    if (!run.repeated()) {
+      ++out.tried;
+      const bool faulty = run.faults().count > 0;
+      out.found = until_faulty ? faulty && !run.corrected() : !faulty;
+      if (out.found) {
+        out.faults = run.faults();
+        return out;
+      }
+    }
     out.all = !script.advance();
-  } while (!out.all && out.tried < kMaxOrders);
+  } while (!out.all && steps + last <= most && out.tried < kMaxOrders);
   return out;
+}
+
+void add_order(doctor::Findings& findings, std::string_view in_which) {
+  findings.add_global(Severity::kWarning, -1, -1,
+                      fmt::format("what receives from any source take decides: there is an order of arrival "
+                                  "in which the program ends {}",
+                                  in_which));
 }
 
 Result<void> run_buffered(TraceReader& trace, const CheckOptions& options, CheckReport& report) {
@@ -51,21 +68,25 @@ Result<void> run_buffered(TraceReader& trace, const CheckOptions& options, Check
     findings.add(Severity::kError, run.faults());
     return {};
   }
-  if (run.faults().count == 0) return {};
-  WEFT_ASSIGN(const Orders orders, try_orders(trace));
-  const bool certain = orders.all && !orders.clean;
+  if (run.faults().count == 0) {
+    const std::uint64_t most = std::max(kMaxRaceSteps, run.steps() / 2 * 3);
+    WEFT_ASSIGN(Orders orders, try_orders(trace, true, most, options.max_findings));
+    if (!orders.found) return {};
+    findings.add(Severity::kWarning, std::move(orders.faults));
+    add_order(findings, "with these findings");
+    return {};
+  }
+  WEFT_ASSIGN(const Orders orders, try_orders(trace, false, kMaxOrderSteps, 0));
+  const bool certain = orders.all && !orders.found;
   findings.add(certain ? Severity::kError : Severity::kWarning, run.faults());
   if (certain) return {};
-  findings.add_global(
-      Severity::kWarning, -1, -1,
-      orders.clean
-          ? std::string(
-                "what receives from any source take decides: there is an order of arrival in which the "
-                "program ends without these findings")
-          : fmt::format("what receives from any source take was not recorded: of its orders of arrival {} "
-                        "were tried, "
-                        "none without a finding",
-                        orders.tried));
+  if (orders.found)
+    add_order(findings, "without these findings");
+  else
+    findings.add_global(Severity::kWarning, -1, -1,
+                        fmt::format("what receives from any source take was not recorded: of its orders of "
+                                    "arrival {} were tried, none without a finding",
+                                    orders.tried));
   return {};
 }
 

@@ -16,8 +16,9 @@
 // Matching is MPI's: by (communicator, source, tag), in order, as soon as both sides are posted, whatever their ranks
 // do meanwhile. A receive from any source takes the source and tag that were recorded. Where none were, the first run
 // takes one order of arrival; what is wrong with who took what, or waits for whom, is an error if every other order that the
-// program leaves open has such a fault too, which is tried in up to kMaxOrders runs; else it is a warning. What no order can
-// mend is an error: requests, peers, collectives, and all that happens before an order decides anything.
+// program leaves open has such a fault too, which is tried in up to kMaxOrders runs; else it is a warning. Where that order
+// has no fault, others are tried for one that has, and its faults are warnings. What no order can mend is an error:
+// requests, peers, collectives, and all that happens before an order decides anything.
 // Iprobe: the recorded order of operations is checked as it stands; a miss does nothing, a hit must find its message.
 //
 // Memory for a well-formed trace: one block per rank, and the messages in flight between the ranks.
@@ -49,9 +50,12 @@ struct CheckOptions {
   std::function<void(std::uint64_t)> on_progress;
 };
 
-// Orders of arrival that are tried for a program with receives from any source, and operations of all these runs.
+// Orders of arrival that are tried for a program with receives from any source, and the steps of all these runs: operations,
+// messages that were there to choose from, ranks. Of one whose first order has no fault so many, or half as many again as that
+// order took: a check of it takes a second longer, or twice as long.
 inline constexpr std::size_t kMaxOrders = 1000;
-inline constexpr std::uint64_t kMaxOrderOps = 10'000'000;
+inline constexpr std::uint64_t kMaxOrderSteps = 10'000'000;
+inline constexpr std::uint64_t kMaxRaceSteps = 4'000'000;
 
 struct CheckReport {
   std::vector<Finding> findings;  // errors by rank and operation, then warnings

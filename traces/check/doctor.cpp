@@ -279,6 +279,7 @@ bool Doctor::step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::
 
 Result<void> Doctor::run() {
   trace_.rewind();
+  if (options_.script != nullptr) options_.script->begin_run();
   for (std::uint32_t r = 0; r < ranks_.size(); ++r) {
     ready_.push_back(r);
     ranks_[r].queued = true;
@@ -286,6 +287,7 @@ Result<void> Doctor::run() {
   std::uint64_t reported = 0;
   while (true) {
     if (ready_.empty() && choose()) continue;
+    if (repeated_) return {};
     if (ready_.empty() && throttled_.empty()) {
       // No message comes any more, so what may have been cancelled in time was.
       bool withdrawn = false;
@@ -294,7 +296,7 @@ Result<void> Doctor::run() {
       if (!withdrawn) break;
       continue;
     }
-    if (ops_done_ > options_.most_ops) {
+    if (steps() > options_.most_steps) {
       given_up_ = true;
       return {};
     }

@@ -11,8 +11,8 @@
 //     network, so it is made last, when no rank can go on without it: then every message that can be there is there
 //     (Vakkalanka et al., "Dynamic verification of MPI programs with reductions in presence of split operations and
 //     relaxed orderings", CAV 2008). Until then a message that it accepts is held back from receives posted later.
-//  3. A run follows a Script: which of the options each choice takes. The first run takes option 0 everywhere; where it
-//     ends with a fault after a real choice, check.cpp runs the other scripts (up to a limit).
+//  3. A run follows a Script: which of the options each choice takes. The first run takes the first everywhere; where a choice
+//     was a real one, check.cpp runs the other scripts (up to a limit), for one that ends better, or worse.
 #pragma once
 
 #include <fmt/format.h>
@@ -32,6 +32,7 @@
 #include "traces/check/guesses.hpp"
 #include "traces/check/matching.hpp"
 #include "traces/check/rank_program.hpp"
+#include "traces/check/script.hpp"
 
 namespace weft::traces::doctor {
 
@@ -49,7 +50,10 @@ struct Faults {
 class Findings {
  public:
   Findings(const TraceReader& trace, CheckReport& report, std::size_t limit)
-      : trace_(trace), report_(report), limit_(limit) {}
+      : Findings(trace, report, limit, limit) {}
+  // `faults_kept`: so many faults of a run are kept with their text.
+  Findings(const TraceReader& trace, CheckReport& report, std::size_t limit, std::size_t faults_kept)
+      : trace_(trace), report_(report), limit_(limit), faults_kept_(faults_kept) {}
   void add(Severity s, std::uint32_t rank, std::uint64_t op, std::string_view what, std::string_view text) {
     if (counted(s)) report_.findings.push_back(finding(s, rank, op, what, text));
   }
@@ -62,10 +66,10 @@ class Findings {
   }
   void keep(Faults& faults, std::uint32_t rank, std::uint64_t op, std::string_view what,
             std::string_view text) const {
-    if (faults.count++ < limit_) faults.told.push_back(finding(Severity::kError, rank, op, what, text));
+    if (faults.count++ < faults_kept_) faults.told.push_back(finding(Severity::kError, rank, op, what, text));
   }
   void keep_global(Faults& faults, std::int64_t rank, std::int64_t op, std::string text) const {
-    if (faults.count++ < limit_) faults.told.push_back({Severity::kError, rank, op, std::move(text)});
+    if (faults.count++ < faults_kept_) faults.told.push_back({Severity::kError, rank, op, std::move(text)});
   }
 
  private:
@@ -79,6 +83,7 @@ class Findings {
   const TraceReader& trace_;
   CheckReport& report_;
   std::size_t limit_;
+  std::size_t faults_kept_;
 };
 
 // How a choice was made: of one message, of one while other choices stood open, or of several.
@@ -135,26 +140,10 @@ struct Rank {
   [[nodiscard]] std::uint64_t index() const { return block.first_op + at; }
 };
 
-// The choices of one run: which option each one takes, how many it had.
-struct Script {
-  struct Choice {
-    std::uint32_t taken = 0;
-    std::uint32_t options = 1;
-  };
-  std::vector<Choice> choices;  // empty: option 0 everywhere
-  // Turns to the next script in order of depth first; false if this was the last.
-  [[nodiscard]] bool advance() {
-    while (!choices.empty() && choices.back().taken + 1 == choices.back().options) choices.pop_back();
-    if (choices.empty()) return false;
-    ++choices.back().taken;
-    return true;
-  }
-};
-
 struct RunOptions {
   bool synchronous = false;
-  Script* script = nullptr;  // follow and extend it; null: option 0 everywhere
-  std::uint64_t most_ops = UINT64_MAX;
+  Script* script = nullptr;  // follow and extend it; null: the first option everywhere
+  std::uint64_t most_steps = UINT64_MAX;
   std::function<void(std::uint64_t)> on_progress;  // operations done; seldom
 };
 
@@ -180,9 +169,14 @@ class Doctor {
   [[nodiscard]] bool uncertain() const;
   // What another order of arrival might mend. All else that is wrong is a finding already.
   [[nodiscard]] const Faults& faults() const { return faults_; }
-  // The run was given up after RunOptions::most_ops; nothing else is known of it.
+  // A completion told another match than a choice had made: up to there it was an order that the recording rules out.
+  [[nodiscard]] bool corrected() const { return corrected_; }
+  // The run was given up after RunOptions::most_steps; nothing else is known of it.
   [[nodiscard]] bool given_up() const { return given_up_; }
-  [[nodiscard]] std::uint64_t ops_done() const { return ops_done_; }
+  // The script has had this order; nothing else is known of the run.
+  [[nodiscard]] bool repeated() const { return repeated_; }
+  // What it took: ranks, operations, options that a script looked at.
+  [[nodiscard]] std::uint64_t steps() const { return ranks_.size() + ops_done_ + looked_at_; }
   // How often a call that completes requests asked whether one of them is done.
   [[nodiscard]] std::uint64_t requests_asked() const { return requests_asked_; }
 
@@ -234,8 +228,10 @@ class Doctor {
     k.choosing = true;
     choices_.push_back(r);
   }
-  // Makes one choice; false if there is none to make.
+  // Makes one choice; false if there is none to make, or the script has had it.
   bool choose();
+  // Which of all that can be chosen the script takes.
+  std::optional<Matching::Option> choose_by_script();
   void matched(const Channel& c, const Message& m, const Posted& p);
   // The receive at operation `receive` of `dst` has that message.
   void too_large(std::uint32_t src, std::uint32_t dst, const Message& m, std::uint64_t receive,
@@ -282,6 +278,7 @@ class Doctor {
   std::deque<std::uint32_t> throttled_;
   std::deque<std::uint32_t> choices_;  // ranks with wildcards that a message may take
   std::vector<Matching::Option> options_here_;
+  std::vector<Script::Option> script_options_;
   std::vector<RankProgram::Fault> program_faults_;
   std::size_t choices_made_ = 0;
   bool real_choice_ = false;  // a choice had two options, and the recording does not say which it was
@@ -290,8 +287,11 @@ class Doctor {
   std::unordered_set<std::uint64_t> lone_choices_;
   Faults faults_;
   std::uint64_t ops_done_ = 0;
+  std::uint64_t looked_at_ = 0;
   std::uint64_t requests_asked_ = 0;
+  bool corrected_ = false;
   bool given_up_ = false;
+  bool repeated_ = false;
   bool deadlocked_ = false;
 };
 

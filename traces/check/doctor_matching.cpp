@@ -156,6 +156,7 @@ void Doctor::correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Reque
   const CommId comm = q.op.comm;
   q.chosen = Chosen::kForCertain;
   if (q.source == source && (tag == kAnyTag || q.guess->tag == tag)) return;
+  corrected_ = true;
   // That one goes back, unless a request that has ours takes it in exchange.
   Message back = *q.guess;
   const std::int32_t from = q.source;
@@ -241,44 +242,54 @@ void Doctor::forget(std::uint32_t r, const Request& q) {
   matching_.forget_any(r, q.order);
 }
 
+std::optional<Matching::Option> Doctor::choose_by_script() {
+  std::erase_if(choices_, [&](std::uint32_t r) {
+    const std::size_t had = options_here_.size();
+    matching_.all_options(r, options_here_);
+    return !(ranks_[r].choosing = options_here_.size() > had);
+  });
+  if (options_here_.empty()) return std::nullopt;
+  script_options_.clear();
+  for (const auto& o : options_here_) script_options_.push_back({o.rank, o.channel, o.wild});
+  const auto taken = options_.script->next(script_options_);
+  looked_at_ += options_here_.size() + options_.script->asleep();
+  // It is among them, unless the file has changed since the last run.
+  const auto at = taken ? std::ranges::find(script_options_, *taken) : script_options_.end();
+  if (at == script_options_.end()) {
+    repeated_ = true;
+    return std::nullopt;
+  }
+  return options_here_[static_cast<std::size_t>(at - script_options_.begin())];
+}
+
 bool Doctor::choose() {
   options_here_.clear();
-  // Of the first run one rank's options are enough; a script counts the options of all, each a different future.
-  while (!choices_.empty()) {
-    const std::size_t before = options_here_.size();
-    if (options_.script != nullptr) {
-      std::erase_if(choices_, [&](std::uint32_t r) {
-        const std::size_t had = options_here_.size();
-        matching_.options(r, SIZE_MAX, options_here_);
-        return !(ranks_[r].choosing = options_here_.size() > had);
-      });
-      break;
-    }
-    const std::uint32_t r = choices_.front();
-    choices_.pop_front();
-    ranks_[r].choosing = false;
-    matching_.options(r, 2, options_here_);  // the first one, and whether it is the only one
-    if (options_here_.size() > before) break;
-  }
-  if (options_here_.empty()) return false;
-  const auto count = static_cast<std::uint32_t>(options_here_.size());
-  std::uint32_t taken = 0;
+  std::optional<Matching::Option> taken;
+  Chosen how = Chosen::kForCertain;
   if (options_.script != nullptr) {
-    auto& script = options_.script->choices;
-    if (choices_made_ < script.size())
-      taken = std::min(script[choices_made_].taken, count - 1);
-    else
-      script.push_back({0, count});
+    taken = choose_by_script();
+  } else {
+    // One rank's options are enough: the first one, whether it is the only one, and whether others are open.
+    while (!choices_.empty() && options_here_.empty()) {
+      const std::uint32_t r = choices_.front();
+      choices_.pop_front();
+      ranks_[r].choosing = false;
+      const std::size_t choosers = matching_.choosers(r);
+      matching_.options(r, 2, options_here_);
+      if (options_here_.empty()) continue;
+      taken = options_here_.front();
+      if (options_here_.size() > 1)
+        how = Chosen::kOfSeveral;
+      else if (choosers > 1 || !choices_.empty() || !throttled_.empty())
+        how = Chosen::kAlone;
+    }
   }
+  if (!taken) return false;
   ++choices_made_;
-  const Matching::Option o = options_here_[taken];
+  const Matching::Option o = *taken;
   Rank& k = ranks_[o.rank];
   const Channel& c = matching_.channels()[o.channel];
   const auto [w, m] = matching_.take(o);
-  const Chosen how = count > 1 ? Chosen::kOfSeveral
-                     : options_.script == nullptr && (!choices_.empty() || !throttled_.empty())
-                         ? Chosen::kAlone
-                         : Chosen::kForCertain;
   if (const auto it = k.requests.find(w.slot); it != k.requests.end()) {
     it->second.tag = m.tag;
     it->second.chosen = how;

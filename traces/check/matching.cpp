@@ -269,23 +269,43 @@ void Matching::withdraw_any(std::uint32_t r, std::uint64_t order) {
 
 // ---- choices and probes
 
+template <class F>
+void Matching::for_each_candidate(std::uint32_t r, const Wildcard& wild, F&& f) {
+  const Watch& w = watch(wild.comm, r);
+  const auto tell = [&](const Member& at) {
+    return f(at.second, first_message(channels_[at.second], wild.tag));
+  };
+  if (wild.tag == kAnyTag) {
+    for (const Member& at : w.waiting)
+      if (!tell(at)) return;
+  } else {
+    for (auto it = w.by_tag.lower_bound({wild.tag, Member{INT64_MIN, 0}});
+         it != w.by_tag.end() && it->first == wild.tag; ++it)
+      if (!tell(it->second)) return;
+  }
+}
+
 void Matching::options(std::uint32_t r, std::size_t most, std::vector<Option>& out) {
   if (served_[r].empty()) return;
   const std::size_t before = out.size();
   const std::uint64_t order = *served_[r].begin();
-  const Wildcard& wild = wild_[r].at(order);
-  Watch& w = watch(wild.comm, r);
-  const auto add = [&](const Member& at) {
-    out.push_back({r, order, at.second, first_message(channels_[at.second], wild.tag)});
+  for_each_candidate(r, wild_[r].at(order), [&](std::uint32_t channel, std::uint32_t message) {
+    out.push_back({r, order, channel, message});
     return out.size() - before < most;
-  };
-  if (wild.tag == kAnyTag) {
-    for (const Member& at : w.waiting)
-      if (!add(at)) return;
-  } else {
-    for (auto it = w.by_tag.lower_bound({wild.tag, Member{INT64_MIN, 0}});
-         it != w.by_tag.end() && it->first == wild.tag; ++it)
-      if (!add(it->second)) return;
+  });
+}
+
+void Matching::all_options(std::uint32_t r, std::vector<Option>& out) {
+  for (const std::uint64_t order : served_[r]) {
+    const Wildcard& wild = wild_[r].at(order);
+    const Watch& w = watch(wild.comm, r);
+    for_each_candidate(r, wild, [&](std::uint32_t channel, std::uint32_t message) {
+      const std::int32_t tag = messages_[message].tag;
+      const std::uint32_t known = first_receive(channels_[channel], tag);
+      if (!held_before(&w, tag, order) && (known == kNoRow || posted_[known].order > order))
+        out.push_back({r, order, channel, message});
+      return true;
+    });
   }
 }
 

@@ -112,6 +112,10 @@ class Matching {
   };
   // Adds the messages that the first wildcard of rank r that has any accepts, one a channel, in order of members; at most `most`.
   void options(std::uint32_t r, std::size_t most, std::vector<Option>& out);
+  // The same of all wildcards of rank r: what each can have next, if no receive before it accepts that, too.
+  void all_options(std::uint32_t r, std::vector<Option>& out);
+  // So many wildcards of rank r have messages that they accept.
+  [[nodiscard]] std::size_t choosers(std::uint32_t r) const { return served_[r].size(); }
   // The wildcard takes the message: both leave. Nobody is told; release() must follow.
   std::pair<Wildcard, Message> take(const Option& o);
   // A wildcard of that tag is gone: what it held may match now.
@@ -176,6 +180,9 @@ class Matching {
   std::uint32_t add_posted(Channel& c, const Posted& p);
   Posted remove_posted(Channel& c, std::uint32_t row);
   Wildcard remove_wildcard(std::uint32_t r, std::uint64_t order);
+  // Calls f(channel, row of its first message that the wildcard accepts) in order of members, until f is false.
+  template <class F>
+  void for_each_candidate(std::uint32_t r, const Wildcard& wild, F&& f);
   // Messages or wildcards of that tag came or went: whether the first of the wildcards has a message now.
   void serve(const Watch& w, std::uint32_t r, std::int32_t tag);
 
