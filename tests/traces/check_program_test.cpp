@@ -345,6 +345,29 @@ TEST(CheckProgram, MembersOfASubCommunicatorThatDisagreeAreNamed) {
       "E 1.0 : rank 1 collective: bcast on split1 is never called by rank 3 (1 of 2 members call it)\n");
 }
 
+// MPI-3.1, sections 5.7 and 5.10.1: the sizes of all members stand in the call of each, and are the same in all.
+TEST(CheckProgram, MembersThatNameTheSizesOfAllNameTheSameOnes) {
+  const TempDir dir;
+  for (const OpKind kind :
+       {OpKind::allgatherv, OpKind::iallgatherv, OpKind::reduce_scatter, OpKind::ireduce_scatter}) {
+    SCOPED_TRACE(op_name(kind));
+    const bool sum = blocking_form(kind) == OpKind::reduce_scatter;
+    const auto findings = [&](const std::vector<L>& lists) {
+      Program p(dir, 3);
+      for (std::uint32_t r = 0; r < 3; ++r) {
+        const bool waits = is_nonblocking_collective(kind);
+        p.add(r, coll(kind, kWorld, kAnySource, sum ? 12 : lists[0][r], waits ? 0 : kNoRequest), lists[r]);
+        if (waits) p.add(r, wait(0));
+      }
+      return p.findings();
+    };
+    EXPECT_EQ(findings({{4, 8, 0}, {4, 8, 0}, {4, 8, 0}}), "");
+    EXPECT_EQ(
+        findings({{4, 8, 0}, {4, 8, 0}, {8, 4, 0}}),
+        fmt::format("E 2.0 : rank 2 {}: its sizes on world are not those of rank 0 ()\n", op_name(kind)));
+  }
+}
+
 TEST(CheckProgram, NeighboursExpectWhatIsSentToThem) {
   const TempDir dir;
   // A ring of three to the right, rank 1 with a process that is none; the collectives of one kind.

@@ -39,10 +39,16 @@ bool is_vector(OpKind k) {
     case OpKind::allgatherv:
     case OpKind::alltoallv:
     case OpKind::alltoallw:
+    case OpKind::reduce_scatter:
       return true;
     default:
       return false;
   }
+}
+
+// The list is the size of each member, so that all have the same one.
+bool same_list_everywhere(OpKind form) {
+  return form == OpKind::allgatherv || form == OpKind::reduce_scatter;
 }
 
 bool is_neighborhood(OpKind k) {
@@ -185,8 +191,7 @@ CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t ran
         (form != OpKind::alltoallv && form != OpKind::alltoallw ? true
                                                                 : comm.members.size() <= kMaxPairwise)) {
       i.lists.resize(comm.members.size());
-      // Of an allgatherv one list is enough: all must be the same.
-      if (form != OpKind::allgatherv || first)
+      if (!same_list_everywhere(form) || first)
         i.lists[me].assign(list.begin(), list.end());
       else if (!i.disagreed && !std::ranges::equal(list, i.lists[s.position.at(i.first_rank)])) {
         a.faults.push_back({fmt::format("its sizes on {} are not those of rank {}", comm.name, i.first_rank),
