@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <functional>
+#include <numeric>
+
 #include "tests/support/checkout.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/traces/trace_testing.hpp"
@@ -118,6 +121,56 @@ TEST(Check, ARankLeavesACollectiveOnceThoseWhoseDataItGetsAreThere) {
     EXPECT_EQ(findings_if_late(kind, 2, 1) == "nothing", neighbors);
     EXPECT_EQ(findings_if_late(kind, 1, 2), "nothing");
   }
+}
+
+// Rank x sends (31 x + 17 y) mod 5 bytes to rank y, all in all `ranks` ranks; `change` turns the list of each into another.
+std::string findings_of_alltoallv(
+    OpKind kind, std::uint32_t ranks,
+    const std::function<void(std::uint32_t, std::vector<std::int64_t>&)>& change) {
+  ::weft::testing::MemoryTrace t(ranks);
+  const auto bytes = [](std::uint64_t x, std::uint64_t y) {
+    return static_cast<std::int64_t>((31 * x + 17 * y) % 5);
+  };
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    std::vector<std::int64_t> list{ranks};
+    for (std::uint32_t to = 0; to < ranks; ++to) list.push_back(bytes(r, to));
+    for (std::uint32_t from = 0; from < ranks; ++from) list.push_back(bytes(from, r));
+    change(r, list);
+    const std::int64_t sent = std::accumulate(list.begin() + 1, list.begin() + 1 + ranks, std::int64_t{0});
+    Op op{.kind = kind, .peer = kAnySource, .amount = sent};
+    if (is_nonblocking_collective(kind)) op.request = 0;
+    t.add(r, op, list);
+    if (is_nonblocking_collective(kind)) t.wait(r, 0);
+  }
+  const auto r = check_trace(t);
+  EXPECT_TRUE(r);
+  return !r || r->findings.empty() ? "nothing" : r->findings[0].message;
+}
+
+// Up to 1,024 members the pair is named; of more it is only known that there is one.
+TEST(Check, WhatMembersOfAnAlltoallvSendIsWhatOthersExpectHoweverManyTheyAre) {
+  for (const OpKind kind : {OpKind::alltoallv, OpKind::ialltoallw})
+    for (const std::uint32_t ranks : {1024u, 1025u}) {
+      SCOPED_TRACE(fmt::format("{} of {}", op_name(kind), ranks));
+      const bool named = ranks <= 1024;
+      EXPECT_EQ(findings_of_alltoallv(kind, ranks, [](std::uint32_t, auto&) {}), "nothing");
+      EXPECT_THAT(
+          findings_of_alltoallv(kind, ranks, [](std::uint32_t r, auto& list) { list[1 + 9] += r == 7; }),
+          ::testing::HasSubstr(named ? "rank 7 sends 1 bytes to rank 9 on world, which expects 0"
+                                     : "the sizes on world disagree"));
+      // As many bytes sent and expected in all, by each rank, too.
+      EXPECT_THAT(findings_of_alltoallv(kind, ranks,
+                                        [](std::uint32_t r, auto& list) {
+                                          if (r == 7) std::swap(list[1 + 9], list[1 + 10]);
+                                        }),
+                  ::testing::HasSubstr(named ? "rank 7 sends" : "the sizes on world disagree"));
+      EXPECT_THAT(
+          findings_of_alltoallv(kind, ranks,
+                                [&](std::uint32_t r, auto& list) {
+                                  if (r == 3) std::swap(list[1 + ranks + 1], list[1 + ranks + 2]);
+                                }),
+          ::testing::HasSubstr(named ? "to rank 3 on world, which expects" : "the sizes on world disagree"));
+    }
 }
 
 TEST(Check, UnmatchedSendsTruncationAndDisagreementsAreErrors) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/counted.hpp"
+#include "core/rng.hpp"
 #include "traces/exchange_series.hpp"
 #include "traces/op_rules.hpp"
 
@@ -46,6 +47,9 @@ bool is_vector(OpKind k) {
   }
 }
 
+// The list is n, then bytes to each member, then bytes from each.
+bool names_pairs(OpKind form) { return form == OpKind::alltoallv || form == OpKind::alltoallw; }
+
 // The list is the size of each member, so that all have the same one.
 bool same_list_everywhere(OpKind form) {
   return form == OpKind::allgatherv || form == OpKind::reduce_scatter;
@@ -63,9 +67,24 @@ struct Edge {
   [[nodiscard]] bool same_ranks(const Edge& o) const { return from == o.from && to == o.to; }
 };
 
-// Comparing all pairs of an alltoallv takes members^2 numbers; beyond this many members only the kind is
-// compared.
+// Naming the pair that disagrees in an alltoallv takes members^2 numbers; beyond this many members only whether all agree is
+// known: the sum over all pairs of a hash of who sends how much to whom, less those of what is expected, is 0.
 constexpr std::size_t kMaxPairwise = 1024;
+
+std::uint64_t pair_hash(std::size_t from, std::size_t to, std::int64_t bytes) {
+  const std::uint64_t pair = Rng(std::uint64_t{from} << 32 | to).next();
+  return Rng(pair + static_cast<std::uint64_t>(bytes)).next();
+}
+
+// What position `me` of `n` adds to that sum; pairs without bytes, which are most in sparse exchanges, add nothing.
+std::uint64_t sent_less_expected(std::size_t me, std::size_t n, std::span<const std::int64_t> list) {
+  std::uint64_t sum = 0;
+  for (std::size_t other = 0; other < n; ++other) {
+    if (const std::int64_t out = list[1 + other]; out != 0) sum += pair_hash(me, other, out);
+    if (const std::int64_t in = list[1 + n + other]; in != 0) sum -= pair_hash(other, me, in);
+  }
+  return sum;
+}
 
 enum class Needs { kNothing, kRoot, kBelow, kSources, kAll };
 Needs needs(OpKind kind, bool is_root) {
@@ -187,9 +206,10 @@ CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t ran
     i.amounts.resize(comm.members.size());
     i.amounts[me] = op.amount;
     const OpKind form = blocking_form(op.kind);
-    if (!list.empty() &&
-        (form != OpKind::alltoallv && form != OpKind::alltoallw ? true
-                                                                : comm.members.size() <= kMaxPairwise)) {
+    const std::size_t n = comm.members.size();
+    if (names_pairs(form) && n > kMaxPairwise) {
+      if (list.size() == 2 * n + 1) i.sent_less_expected += sent_less_expected(me, n, list);
+    } else if (!list.empty()) {
       i.lists.resize(comm.members.size());
       if (!same_list_everywhere(form) || first)
         i.lists[me].assign(list.begin(), list.end());
@@ -227,8 +247,11 @@ void CollectiveCheck::compare_vectors(const State& s, const Instance& i, const C
                                       std::vector<Fault>& faults) const {
   const std::size_t n = comm.members.size();
   const OpKind form = blocking_form(i.kind);
-  if (i.lists.empty()) return;
   const auto fault = [&](std::string text) { faults.push_back({std::move(text), i.first_rank, i.first_op}); };
+  if (i.sent_less_expected != 0)
+    return fault(fmt::format(
+        "the sizes on {} disagree: some member sends other bytes than who gets them expects", comm.name));
+  if (i.lists.empty()) return;
   if (form == OpKind::gatherv || form == OpKind::scatterv || form == OpKind::allgatherv) {
     const auto holder = form == OpKind::allgatherv ? i.first_rank : static_cast<std::uint32_t>(i.root);
     const auto& list = i.lists[s.position.at(holder)];
@@ -237,7 +260,7 @@ void CollectiveCheck::compare_vectors(const State& s, const Instance& i, const C
       if (list[m] != i.amounts[m])
         return fault(fmt::format("rank {} has {} bytes on {}, but rank {} counts {} for it", comm.members[m],
                                  i.amounts[m], comm.name, holder, list[m]));
-  } else if (form == OpKind::alltoallv || form == OpKind::alltoallw) {
+  } else if (names_pairs(form)) {
     for (std::size_t x = 0; x < n; ++x)
       for (std::size_t y = 0; y < n; ++y)
         if (i.lists[x].size() == 2 * n + 1 && i.lists[y].size() == 2 * n + 1 &&

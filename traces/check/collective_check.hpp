@@ -58,6 +58,7 @@ class CollectiveCheck {
     std::vector<std::int64_t> amounts;             // by position, of vector and neighbourhood collectives
     std::vector<std::vector<std::int64_t>> lists;  // by position
     std::vector<std::size_t> sources_here;  // by position, of a neighbourhood: so many of its first sources
+    std::uint64_t sent_less_expected = 0;   // sum of hashes, of an alltoallv of very many
     std::size_t below = 0;                  // all positions below this one are here
     bool disagreed = false;
   };
