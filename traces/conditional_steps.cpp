@@ -15,6 +15,9 @@ bool ConditionalSteps::may_go_first(std::int64_t peer) {
 // Whether the body goes on with `op`.
 bool ConditionalSteps::in_body(const Op& op, std::span<const std::int64_t> list) {
   const bool message = is_send(op.kind) || is_receive(op.kind);
+  if (message && op.request != kNoRequest && !body_.own.contains(op.request) &&
+      slots_.since(body_.since, op.request))
+    return false;
   if (body_.first) {
     const bool takes = is_receive(op.kind) && op.comm == body_.comm &&
                        (op.peer == body_.source || op.peer == kAnySource) &&
@@ -76,6 +79,7 @@ void ConditionalSteps::add(std::uint64_t index, std::uint64_t name, const Op& op
     return;
   } else {
     meetings_.add(index, op, list);
+    slots_.add(index, op, list);
     if (is_receive(op.kind)) runs_.end_by_receive(op);
     if (op.kind == OpKind::comm_free) runs_.end_by_communicator(op.comm);
   }

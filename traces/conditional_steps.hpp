@@ -6,10 +6,11 @@
 // what was found, directly followed by point-to-point operations on the same communicator, with nothing between but
 // computation of kBodyComputePs at most; completions only of requests started in the body. Where the body runs at an earlier
 // poll it overtakes what the rank did since. So it ends before a message to or from a rank that the rank had to do with on
-// that communicator after the run's first miss: that rank may wait for what is overtaken.
+// that communicator after the run's first miss: that rank may wait for what is overtaken. And before a request in a slot that
+// an operation named after that miss: what is overtaken may still use it.
 //
-// Memory: the polls of the runs that are open, and the ranks met on a communicator meanwhile. O(log (runs + ranks)) an
-// operation.
+// Memory: the polls of the runs that are open, and the ranks met on a communicator and the slots named meanwhile.
+// O(log (runs + ranks)) an operation, and O(1) a request that it names.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +18,12 @@
 #include <map>
 #include <set>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "traces/op.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::traces {
 
@@ -141,6 +144,23 @@ class Meetings {
   std::uint64_t started_ = 0;
 };
 
+// When a rank's operations last named its request slots.
+class SlotUses {
+ public:
+  void add(std::uint64_t index, const Op& op, std::span<const std::int64_t> list) {
+    if (op.request != kNoRequest) last_[op.request] = index;
+    for (const std::int64_t slot : listed_requests(op, list)) last_[static_cast<std::uint32_t>(slot)] = index;
+  }
+  // Whether one named `slot` after operation `index`.
+  [[nodiscard]] bool since(std::uint64_t index, std::uint32_t slot) const {
+    const auto at = last_.find(slot);
+    return at != last_.end() && at->second > index;
+  }
+
+ private:
+  std::unordered_map<std::uint32_t, std::uint64_t> last_;  // looked up only, never walked
+};
+
 class ConditionalSteps {
  public:
   struct Sink {
@@ -174,6 +194,7 @@ class ConditionalSteps {
   Sink sink_;
   OpenRuns runs_;
   Meetings meetings_;  // while runs are open
+  SlotUses slots_;     // likewise
   Body body_;
 };
 

@@ -85,6 +85,13 @@ class RequestBook {
   return is_nonblocking_send(k) || (k >= OpKind::send_init && k <= OpKind::rsend_init);
 }
 
+// The requests in the list of an operation, all that it names there: asked for, completed, or started.
+[[nodiscard]] inline std::span<const std::int64_t> listed_requests(const Op& op,
+                                                                   std::span<const std::int64_t> list) {
+  if (op.kind == OpKind::waitall || op.kind == OpKind::testall || op.kind == OpKind::startall) return list;
+  return completes_some(op.kind) && !list.empty() ? list.subspan(1) : std::span<const std::int64_t>();
+}
+
 // The requests that a completion operation finishes: of those that wait for any or some, the ones that completed in the recording. `list`:
 // that of `op`; `one` is storage for the single-request forms.
 [[nodiscard]] inline std::span<const std::int64_t> completed_requests(const Op& op,

@@ -5,6 +5,7 @@
 #include "tests/recorder/recorded.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/needs.hpp"
+#include "traces/conditional_steps.hpp"
 
 namespace weft::recorder::testing {
 namespace {
@@ -54,6 +55,28 @@ TEST_P(RecordedSample, IsWholeAndEverySendHasItsReceive) {
     EXPECT_EQ(bytes, sample.bytes);
   }
   EXPECT_GT(hits, 0u);
+}
+
+// Their polls and bodies are those of what the ranks did: the receive of a panel that was found, and its forward.
+TEST_P(RecordedSample, HasThePollsThatTheRuleMakesOfItsOperations) {
+  const std::string path = fmt::format("{}/traces/samples/{}.weft", support::source_dir(), GetParam().name);
+  const Recorded r = read_back(path);
+  for (std::size_t rank = 0; rank < r.ops.size(); ++rank) {
+    std::map<std::uint64_t, std::int64_t> made, recorded;
+    const auto keep = [&made](std::uint64_t index, std::uint64_t value) {
+      made[index] = static_cast<std::int64_t>(value);
+    };
+    traces::ConditionalSteps steps({keep, keep});
+    for (std::size_t i = 0; i < r.ops[rank].size(); ++i) {
+      const traces::Op& op = r.ops[rank][i];
+      const auto& list = r.lists[rank][i];
+      steps.add(i, i, op, list);
+      if (op.kind != traces::OpKind::iprobe || list.empty()) continue;
+      recorded[i] = list[(op.flags & traces::kHit) != 0 ? 1 : 0];
+    }
+    steps.finish();
+    EXPECT_EQ(made, recorded) << "rank " << rank;
+  }
 }
 
 // 4 x 4: messages and bytes counted independently by another interposer on the same HPL.dat.

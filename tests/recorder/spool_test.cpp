@@ -328,6 +328,40 @@ TEST(ConditionalSteps, BodyStopsAtARankThatWasDealtWithSinceTheFirstMiss) {
   EXPECT_EQ(body(nothing, send_1, sendrecv), 1);
 }
 
+// Where the body runs at the poll that missed, the slot is still that of what the program did since.
+TEST(ConditionalSteps, BodyStopsAtARequestWhoseSlotWasInUseSinceTheFirstMiss) {
+  using Slots = std::vector<std::int64_t>;
+  // The body's forward is in slot 0. Before the polls it holds a request, which ends as `kind` says with `list`.
+  const auto body = [](traces::OpKind kind, const Slots& list, bool before_the_polls) {
+    FakeSpool spool;
+    const SpoolRecord none = message(traces::kAnySource, traces::kAnyTag, 0);
+    spool.add(traces::OpKind::isend, of_slot(message(2, 8, 8), 0));
+    spool.add(traces::OpKind::isend, of_slot(message(2, 9, 8), 1));
+    const SpoolRecord end = kind == traces::OpKind::request_free ? of_slot(none, 0) : none;
+    if (before_the_polls) spool.add(kind, end, list);
+    spool.add(traces::OpKind::iprobe, message(1, 7, 1));
+    if (!before_the_polls) spool.add(kind, end, list);
+    spool.add(traces::OpKind::iprobe, hit(1, 7));
+    spool.add(traces::OpKind::recv, message(1, 7, 8));
+    spool.add(traces::OpKind::isend, of_slot(message(3, 7, 8), 0));
+    spool.add(traces::OpKind::wait, none, {1, 0, 1, 0, kNoMatch, 0, 0});
+    const RankProgram p = translated(spool);
+    const auto at = std::ranges::find_if(p.ops, [](const traces::Op& o) { return o.flags == traces::kHit; });
+    return p.list(*at)[1];
+  };
+  const std::pair<traces::OpKind, Slots> ends[] = {
+      {traces::OpKind::wait, {1, 0, 1, 0, kNoMatch, 0, 0}},
+      {traces::OpKind::test, {1, 0, 1, 0, kNoMatch, 0, 0}},
+      {traces::OpKind::waitall, {2, 1, 0, 2, 1, kNoMatch, 0, 0, 0, kNoMatch, 0, 0}},
+      {traces::OpKind::testsome, {2, 1, 0, 1, 0, kNoMatch, 0, 0}},
+      {traces::OpKind::waitany, {2, 0, 1, 1, 0, kNoMatch, 0, 0}},
+      {traces::OpKind::request_free, {}}};
+  for (const auto& [kind, list] : ends) {
+    EXPECT_EQ(body(kind, list, true), 3) << traces::op_name(kind);
+    EXPECT_EQ(body(kind, list, false), 1) << traces::op_name(kind);
+  }
+}
+
 TEST(ConditionalSteps, HitWithoutItsReceiveHasNoBody) {
   FakeSpool spool;
   spool.add(traces::OpKind::iprobe, hit(1, 7));

@@ -269,6 +269,28 @@ TEST(Dumpi, PollsBecomeConditionalSteps) {
   expect_checked(**t);
 }
 
+// Slots are given out again as numbers of requests are: the forward is in that of the send which a body at the first poll
+// would overtake the end of.
+TEST(Dumpi, ABodyEndsBeforeARequestWhoseSlotIsInUseAtAnEarlierPoll) {
+  for (const bool in_use : {false, true}) {
+    const TempDir dir;
+    auto r = dumpi_ranks(3);
+    r[0].send(4, kDumpiByte, 1, 5);
+    r[2].recv(4, kDumpiByte, 1, 4).recv(4, kDumpiByte, 1, 6);
+    DumpiWriter& w = r[1];
+    w.isend(4, kDumpiByte, 2, 4, 7);
+    if (!in_use) w.wait(7);
+    w.iprobe(0, 5, false);
+    if (in_use) w.wait(7);
+    w.iprobe(0, 5, true, {{4, 0, 5}}).recv(4, kDumpiByte, 0, 5).isend(4, kDumpiByte, 2, 6, 7).wait(7);
+    auto t = open_ranks(dir, r);
+    ASSERT_TRUE(t) << t.error().message();
+    // Of the compute between each two, and the receive alone or all three.
+    EXPECT_THAT(shown_ops(**t, 1), Contains(HasSubstr(in_use ? "list=[0,2,0,5,4]" : "list=[0,6,0,5,4]")));
+    expect_checked(**t);
+  }
+}
+
 TEST(Dumpi, CollectivesHaveTheirRootsBytesAndLists) {
   const TempDir dir;
   auto r = dumpi_ranks(3);
