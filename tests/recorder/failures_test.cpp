@@ -2,9 +2,11 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <set>
 
 #include "tests/recorder/recorder_testing.hpp"
 #include "tests/support/needs.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::recorder::testing {
 namespace {
@@ -276,6 +278,33 @@ TEST_P(RecordedThreads, OnlyACallThatAnotherFellIntoIsWrittenAsItsStartAndItsWai
   EXPECT_THAT(inside(r.lines[1]),
               ElementsAre(bcast, ibarrier, StartsWith("waitall"), "send 0 4 7 world", bcast));
   EXPECT_THAT(inside(r.lines[2]), ElementsAre(bcast, ibarrier, StartsWith("waitall"), bcast));
+  for (const char* verb : {" check t.weft", " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"})
+    EXPECT_EQ(shell(folder, weft() + verb), 0) << slurp(folder.path("out"));
+}
+
+// MPI's rule: a request is in use from its start to its one completion.
+TEST_P(RecordedThreads, RequestsThatShareAHandleAreEachCompletedByOneThread) {
+  const TempDir folder;
+  ASSERT_EQ(record(folder, mpirun(2) + program("threads") + " shared"), 0) << slurp(folder.path("err"));
+  WEFT_NEEDS(slurp(folder.path("out")).empty(), "THIS MPI HAS NO MPI_THREAD_MULTIPLE");
+  const Recorded r = read_back(folder.path("t.weft"));
+  std::set<std::int64_t> active;
+  int started = 0;
+  for (std::size_t i = 0; i < r.ops[0].size(); ++i) {
+    const traces::Op& op = r.ops[0][i];
+    std::int64_t one = 0;
+    if (traces::makes_request(op.kind)) {
+      ++started;
+      EXPECT_TRUE(active.insert(op.request).second) << "operation " << i;
+    } else if (traces::is_completion(op.kind)) {
+      for (const std::int64_t slot : traces::completed_requests(op, r.lists[0][i], one))
+        EXPECT_EQ(active.erase(slot), 1u) << "slot " << slot << " at operation " << i;
+    }
+  }
+  EXPECT_EQ(started, 15) << "3 rounds of a receive and four sends; the one that was cancelled is none";
+  EXPECT_THAT(active, ::testing::IsEmpty());
+  EXPECT_TRUE(has_note(r, "1 receive cancelled"));
+  EXPECT_FALSE(has_note(r, "was not seen"));
   for (const char* verb : {" check t.weft", " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"})
     EXPECT_EQ(shell(folder, weft() + verb), 0) << slurp(folder.path("out"));
 }

@@ -76,6 +76,68 @@ static void one(void) {
   MPI_Bcast(&x, 1, MPI_INT, 0, MPI_COMM_WORLD);
 }
 
+static pthread_barrier_t begun;
+
+/* Waits for two sends and a late answer by copies of their handles, which sends of the other thread share. */
+static void* wait_for_copies(void* nothing) {
+  char out[2] = {1, 2};
+  int answer;
+  for (int i = 0; i < 3; ++i) {
+    MPI_Request q, copies[3];
+    MPI_Irecv(&answer, 1, MPI_INT, 1, 50, MPI_COMM_WORLD, &q);
+    copies[0] = q;
+    for (int k = 0; k < 2; ++k) {
+      MPI_Isend(&out[k], 1, MPI_BYTE, 1, 51 + k, MPI_COMM_WORLD, &q);
+      copies[1 + k] = q;
+    }
+    pthread_barrier_wait(&begun);
+    MPI_Waitall(3, copies, MPI_STATUSES_IGNORE);
+  }
+  return nothing;
+}
+static void* wait_meanwhile(void* nothing) {
+  char out = 3;
+  for (int i = 0; i < 3; ++i) {
+    pthread_barrier_wait(&begun);
+    usleep(3000);
+    for (int k = 0; k < 2; ++k) {
+      MPI_Request q, copy;
+      MPI_Isend(&out, 1, MPI_BYTE, 1, 60 + k, MPI_COMM_WORLD, &q);
+      copy = q;
+      MPI_Wait(&copy, MPI_STATUS_IGNORE);
+    }
+  }
+  return nothing;
+}
+static MPI_Request never;
+static void* wait_for_never(void* nothing) {
+  MPI_Wait(&never, MPI_STATUS_IGNORE);
+  return nothing;
+}
+static void shared(void) {
+  if (rank == 0) {
+    pthread_t a, b;
+    int x;
+    MPI_Irecv(&x, 1, MPI_INT, 1, 99, MPI_COMM_WORLD, &never);
+    pthread_create(&a, 0, wait_for_never, 0);
+    usleep(20000);
+    MPI_Cancel(&never); /* of what the other thread waits for */
+    pthread_join(a, 0);
+    pthread_barrier_init(&begun, 0, 2);
+    pthread_create(&a, 0, wait_for_copies, 0);
+    pthread_create(&b, 0, wait_meanwhile, 0);
+    pthread_join(a, 0);
+    pthread_join(b, 0);
+  }
+  for (int i = 0; i < 3 && rank == 1; ++i) {
+    const int tags[] = {51, 52, 60, 61};
+    char in;
+    for (int k = 0; k < 4; ++k) MPI_Recv(&in, 1, MPI_BYTE, 0, tags[k], MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    usleep(2000);
+    MPI_Send(&i, 1, MPI_INT, 0, 50, MPI_COMM_WORLD);
+  }
+}
+
 int main(int argc, char** argv) {
   int level, number[THREADS];
   pthread_t thread[THREADS];
@@ -87,8 +149,8 @@ int main(int argc, char** argv) {
   }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (argc > 1 && strcmp(argv[1], "one") == 0) {
-    one();
+  if (argc > 1) {
+    strcmp(argv[1], "one") == 0 ? one() : shared();
     MPI_Finalize();
     return 0;
   }

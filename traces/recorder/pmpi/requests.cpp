@@ -88,19 +88,29 @@ std::uint32_t Requests::find_own(MPI_Request handle, const void* address) const 
   return i;
 }
 
-std::uint32_t Requests::find(MPI_Request handle, const void* address, std::uint32_t call) {
+std::uint32_t Requests::find(MPI_Request handle, const void* address, const Claim& claim) {
   if (capacity_ == 0) return kNoSlot;
-  // Several requests share one handle when Open MPI completed them at once: prefer the program's own variable,
-  // else the oldest. Looked-up slots move to the end, so a wait on n of them stays O(n).
+  // Several requests share one handle when the library completed them at once: prefer the program's own variable,
+  // else the oldest that no other thread is about to end. Looked-up slots move to the end, so a wait on n of them stays O(n).
   std::uint32_t found = find_own(handle, address);
-  if (found == kNoSlot || slots_[found].claimed == call) {
+  if (found == kNoSlot || slots_[found].claimed == claim.call || is_others(slots_[found], claim)) {
     found = head_[bucket_of(handle)];
-    while (found != kNoSlot && slots_[found].handle != handle) found = slots_[found].next;
-    if (found == kNoSlot || slots_[found].claimed == call) return kNoSlot;
+    while (found != kNoSlot && (slots_[found].handle != handle || is_others(slots_[found], claim)))
+      found = slots_[found].next;
+    if (found == kNoSlot || slots_[found].claimed == claim.call) return kNoSlot;
   }
-  slots_[found].claimed = call;
+  slots_[found].claimed = claim.call;
+  slots_[found].claimed_by = claim.thread;
   unlink(found);
   link(found);
+  return found;
+}
+
+std::uint32_t Requests::find_any(MPI_Request handle, const void* address, const Claim& claim) {
+  std::uint32_t found = find(handle, address, claim);
+  if (found != kNoSlot || capacity_ == 0) return found;
+  found = head_[bucket_of(handle)];
+  while (found != kNoSlot && slots_[found].handle != handle) found = slots_[found].next;
   return found;
 }
 

@@ -109,6 +109,7 @@ Caller caller_of(const void* stack, const void* from) {
     unseen_count = 0;
     if (counted_inside) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
     counted_inside = false;
+    recorder.over();
     recorder.count(NotRecorded::left);
     thread_clock.leave(recorder.cpu_clock());
   }
@@ -133,6 +134,7 @@ Call::~Call() {
   for (; unseen_count > 0; --unseen_count) recorder.count(unseen_what);
   if (counted_inside) __atomic_fetch_sub(&recorder.inside, 1, __ATOMIC_RELAXED);
   counted_inside = false;
+  recorder.over();
   thread_clock.leave(recorder.cpu_clock());
 }
 

@@ -70,8 +70,15 @@ struct Slot {
       hidden;  // its completion is not written: not in the trace (MPI_Comm_idup), or told (MPI_Request_get_status)
   Prepared* prepared;                    // of a persistent collective, which is hidden while it is not active
   std::uint32_t claimed;                 // number of the call that last looked it up
+  std::uint16_t claimed_by;              // and its thread
   std::uint32_t next, previous;          // in the bucket of its handle; kNoSlot = none
   std::uint32_t own_next, own_previous;  // in the bucket of its handle and address, if it has an address
+};
+
+// A call that looks requests up: until it is over those are no other thread's, whatever handles they share with others.
+struct Claim {
+  std::uint32_t call;
+  std::uint16_t thread;
 };
 
 class Requests {
@@ -81,8 +88,17 @@ class Requests {
   void bind(std::uint32_t slot, MPI_Request handle, const void* address);
   // Its handle is another one now: MPI_Start may give the program a new request.
   void rebind(std::uint32_t slot, MPI_Request handle, const void* address);
-  // The slot of a handle, each one once per `call`; kNoSlot if unknown.
-  std::uint32_t find(MPI_Request handle, const void* address, std::uint32_t call);
+  // A call of `thread` begins; the one before is over, even if it was left by a jump. Call locked.
+  Claim claim(std::uint16_t thread) {
+    if (++calls_ == 0) ++calls_;  // 0: none
+    __atomic_store_n(&in_progress_[thread], calls_, __ATOMIC_RELAXED);
+    return {calls_, thread};
+  }
+  void unclaim(std::uint16_t thread) { __atomic_store_n(&in_progress_[thread], 0, __ATOMIC_RELEASE); }
+  // The slot of a handle, each one once per call; kNoSlot if unknown.
+  std::uint32_t find(MPI_Request handle, const void* address, const Claim& claim);
+  // The same of a call that ends no request: of one that another thread waits for, too.
+  std::uint32_t find_any(MPI_Request handle, const void* address, const Claim& claim);
   void remove(std::uint32_t slot);
   Slot& operator[](std::uint32_t slot) { return slots_[slot]; }
 
@@ -93,6 +109,10 @@ class Requests {
   void link_own(std::uint32_t slot);
   void unlink_own(std::uint32_t slot);
   [[nodiscard]] std::uint32_t find_own(MPI_Request handle, const void* address) const;
+  [[nodiscard]] bool is_others(const Slot& s, const Claim& claim) const {
+    return s.claimed != 0 && s.claimed != claim.call &&
+           __atomic_load_n(&in_progress_[s.claimed_by], __ATOMIC_ACQUIRE) == s.claimed;
+  }
   [[nodiscard]] std::uint32_t bucket_of(MPI_Request h) const {
     return static_cast<std::uint32_t>(CommKey::scramble(bits_of(h))) & (capacity_ - 1);
   }
@@ -107,6 +127,9 @@ class Requests {
   std::uint32_t* own_ = nullptr;   // first slot of each handle and address
   std::uint32_t* free_ = nullptr;  // stack; the smallest number on top at first
   std::uint32_t free_count_ = 0;
+  std::uint32_t calls_ = 0;
+  // Calls by thread. Not in the object, which is not zero at first: pages that nobody touches, and no bytes of the file.
+  static inline std::uint32_t in_progress_[std::size_t{UINT16_MAX} + 1];
 };
 
 // Messages taken out of the queue by Mprobe or Improbe, until they are received: nobody else can receive them, so the
@@ -206,7 +229,8 @@ class Recorder {
     carried_ += gap;
     miss_count_ = 0;
   }
-  std::uint32_t next_call() { return ++calls_; }
+  Claim claim() { return requests.claim(this_thread()); }
+  void over() { requests.unclaim(this_thread()); }  // the call of this thread
 
   std::uint32_t inside = 0;  // threads inside MPI; counted while threaded()
 
@@ -233,8 +257,7 @@ class Recorder {
   bool threaded_ = false;
   char locked_ = 0;
   std::int64_t last_enter_ = 0;  // when a thread last called, CLOCK_MONOTONIC; kept while threaded_
-  std::uint32_t calls_ = 0;
-  std::int64_t carried_ = 0;  // gap of calls that left no record
+  std::int64_t carried_ = 0;     // gap of calls that left no record
   Miss misses_[kMisses] = {};
   int miss_count_ = 0;
   SpoolWriter writer_;

@@ -37,11 +37,11 @@ class Completion {
   // Call locked.
   Completion(int count, const MPI_Request* requests) : count_(count < 0 ? 0 : count) {
     slots_ = slot_scratch.get(static_cast<std::size_t>(count_) + 1);
-    const std::uint32_t number = recorder.next_call();
+    const Claim claim = recorder.claim();
     for (int i = 0; i < count_; ++i) {
       slots_[i] = kNoSlot;
       if (requests[i] == WEFT_REQUEST_NULL) continue;
-      const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, number);
+      const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, claim);
       if (slot == kNoSlot) {
         slots_[i] = kUnseen;
         continue;
@@ -439,7 +439,7 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
   bool was_hidden = false;
   if (call) {
     const Lock lock;
-    slot = recorder.requests.find(*request, request, recorder.next_call());
+    slot = recorder.requests.find(*request, request, recorder.claim());
     if (slot == kNoSlot) {
       count_unseen(NotRecorded::unknown_start);
       recorder.carry(call.gap());
@@ -480,7 +480,7 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
   SpoolRecord* started = nullptr;  // of the messages
   if (call) {
     const Lock lock;
-    const std::uint32_t number = recorder.next_call();
+    const Claim claim = recorder.claim();
     const auto room = count < 0 ? std::size_t{0} : static_cast<std::size_t>(count);
     std::uint32_t* slots = slot_scratch.get(3 * room + 1);
     std::uint32_t* const of_request = slots + room;  // as they stand in `requests`
@@ -488,7 +488,7 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
     std::size_t messages = 0;        // at the front, one record for all of them
     std::size_t collectives = room;  // from the back, a record each after that
     for (std::size_t i = 0; i < room; ++i) {
-      const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, number);
+      const std::uint32_t slot = recorder.requests.find(requests[i], requests + i, claim);
       of_request[i] = slot;
       if (slot == kNoSlot) {
         count_unseen(NotRecorded::unknown_start);
@@ -538,7 +538,9 @@ template <class Real>
   if (!call) return real();
   SpoolRecord* r = nullptr;
   recorder.lock();
-  const std::uint32_t slot = recorder.requests.find(*request, request, recorder.next_call());
+  const Claim claim = recorder.claim();
+  const std::uint32_t slot = kind == OpKind::cancel ? recorder.requests.find_any(*request, request, claim)
+                                                    : recorder.requests.find(*request, request, claim);
   if (slot == kNoSlot) count_unseen(NotRecorded::unknown_request);
   // What is told already is over, but a persistent request itself is still to be freed.
   const bool over =
