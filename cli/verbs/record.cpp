@@ -201,6 +201,7 @@ Result<void> merge(const Options& o, const std::string& folder, const std::strin
   if (made.empty()) return nothing_recorded(folder, command);
   report(o, made);
   nlohmann::ordered_json j = {{"schema", "weft.record/1"}, {"traces", nlohmann::ordered_json::array()}};
+  std::vector<std::string> warnings;
   std::string csv = weft::report::csv_line({"output", "ranks", "ops", "messages", "bytes"});
   for (const auto& t : made) {
     j["traces"].push_back({{"output", t.path},
@@ -211,7 +212,9 @@ Result<void> merge(const Options& o, const std::string& folder, const std::strin
                            {"notes", t.notes}});
     csv += weft::report::csv_line({t.path, std::to_string(t.ranks), std::to_string(t.totals.ops),
                                    std::to_string(t.totals.messages), std::to_string(t.totals.bytes)});
+    for (const std::string& w : t.warnings) warnings.push_back(made.size() == 1 ? w : t.path + ": " + w);
   }
+  j["warnings"] = warnings;
   WEFT_TRY(o.common.write_json(weft::report::json_text(j)));
   return o.common.write_csv(csv);
 }

@@ -2,6 +2,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "tests/recorder/recorder_testing.hpp"
@@ -226,6 +227,23 @@ TEST_P(RecordedFacts, FunctionsThatATraceCannotHoldAreCountedByName) {
   EXPECT_EQ(rma, 20u);
   EXPECT_EQ(opens, 4u);
   EXPECT_THAT(slurp(folder.path("err")), HasSubstr("MPI_Put 4"));
+}
+
+TEST_P(RecordedFacts, WarningsAreInTheJson) {
+  const TempDir folder;
+  const auto warnings = [&](const std::string& file) {
+    return nlohmann::json::parse(slurp(folder.path(file))).at("warnings").get<std::vector<std::string>>();
+  };
+  ASSERT_EQ(record(folder, mpirun(4) + program("calls") + " unrecorded", "--json j.json"), 0);
+  ASSERT_EQ(shell(folder, weft() + " info t.weft --json i.json"), 0) << slurp(folder.path("err"));
+  EXPECT_THAT(warnings("j.json"), ::testing::Contains(HasSubstr("MPI_Put 4")));
+  EXPECT_EQ(warnings("j.json"), warnings("i.json"));
+  // Of several traces each says which.
+  const std::string twice = mpirun(4) + program("calls") + " unrecorded";
+  ASSERT_EQ(record(folder, "sh -c '" + twice + " && " + twice + "'", "--json j.json"), 0);
+  EXPECT_THAT(warnings("j.json"),
+              ::testing::IsSupersetOf({AllOf(StartsWith("t.weft: "), HasSubstr("MPI_Put 4")),
+                                       AllOf(StartsWith("t.2.weft: "), HasSubstr("MPI_Put 4"))}));
 }
 
 TEST_P(RecordedFacts, BothClocksAreInTheHeaderAndSleepIsToldOfWithItsFlag) {
