@@ -193,6 +193,16 @@ TEST_P(RecordedFacts, CallsThatFailedAreNoMessages) {
                     HasSubstr("2 calls returned MPI_ERR_TRUNCATE")));
 }
 
+// The program alone is the witness.
+TEST_P(RecordedFacts, CallsThatFailedAnswerWhatTheyDoWithoutARecorder) {
+  const TempDir folder;
+  ASSERT_EQ(shell(folder, mpirun(2) + behaviour("codes")), 0) << slurp(folder.path("err"));
+  const std::string alone = slurp(folder.path("out"));
+  EXPECT_EQ(std::count(alone.begin(), alone.end(), '\n'), 8);
+  ASSERT_EQ(record(folder, mpirun(2) + behaviour("codes")), 0) << slurp(folder.path("err"));
+  EXPECT_EQ(slurp(folder.path("out")), alone);
+}
+
 TEST_P(RecordedFacts, WhatComesAfterACallThatAnErrorHandlerLeftIsRecorded) {
   const TempDir folder;
   ASSERT_EQ(record(folder, mpirun(2) + behaviour("left")), 0) << slurp(folder.path("err"));

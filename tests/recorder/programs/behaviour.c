@@ -200,6 +200,34 @@ int main(int argc, char** argv) {
     if (bad != (rank == 0 ? 6 : 8)) MPI_Abort(MPI_COMM_WORLD, 6);
     MPI_Barrier(MPI_COMM_WORLD);
   }
+  if (strcmp(mode, "codes") == 0) { /* 2 ranks: answers of calls that receive too much */
+    static const char* const names[] = {"Waitall", "Waitsome", "Testall", "Testsome"};
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int i = 0; i < 8; ++i) {
+      const int n = 1 + i % 2;
+      char bytes[64] = {0};
+      MPI_Request q[2];
+      int code = 0, class = 0, flag, done, indices[2];
+      if (rank == 0) {
+        MPI_Send(bytes, 64, MPI_BYTE, 1, 5, MPI_COMM_WORLD);
+        MPI_Send(bytes, 4, MPI_BYTE, 1, 6, MPI_COMM_WORLD);
+        MPI_Send(bytes, 4, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
+        continue;
+      }
+      for (int k = 0; k < 2; ++k) MPI_Irecv(bytes + 8 * k, 8, MPI_BYTE, 0, 5 + k, MPI_COMM_WORLD, &q[k]);
+      MPI_Recv(bytes + 16, 4, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* so both have come */
+      if (i / 2 == 0) code = MPI_Waitall(n, q, MPI_STATUSES_IGNORE);
+      if (i / 2 == 1) code = MPI_Waitsome(n, q, &done, indices, MPI_STATUSES_IGNORE);
+      if (i / 2 == 2) code = MPI_Testall(n, q, &flag, MPI_STATUSES_IGNORE);
+      if (i / 2 == 3) code = MPI_Testsome(n, q, &done, indices, MPI_STATUSES_IGNORE);
+      MPI_Error_class(code, &class);
+      printf("%s of %d: %d\n", names[i / 2], n, class);
+      for (int k = 0; k < 2; ++k)
+        if (q[k] != MPI_REQUEST_NULL) MPI_Wait(&q[k], MPI_STATUS_IGNORE);
+    }
+    fflush(stdout);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
   if (strcmp(mode, "left") == 0) { /* 2 ranks: calls that fail are left by the error handler */
     MPI_Errhandler handler;
     MPI_Comm_create_errhandler(leave_the_call, &handler);

@@ -163,15 +163,6 @@ MPI_Status* statuses_for(const Completion& c, MPI_Status* given, int count) {
   return own;
 }
 
-// With statuses MPI answers ERR_IN_STATUS, without them the first error itself: give the program what it
-// asked for.
-int same_error(int rc, const MPI_Status* used, const MPI_Status* given, int count) {
-  if (rc != MPI_ERR_IN_STATUS || used == given || given != MPI_STATUSES_IGNORE) return rc;
-  for (int i = 0; i < count; ++i)
-    if (used[i].MPI_ERROR != MPI_SUCCESS && used[i].MPI_ERROR != MPI_ERR_PENDING) return used[i].MPI_ERROR;
-  return rc;
-}
-
 // Wait, Waitall, Waitany, Waitsome: `real` makes the call, `done(completion)` tells what completed.
 template <class Real, class Done>
 [[gnu::always_inline]] inline int wait_for(OpKind kind, int count, const MPI_Request* requests, Real real,
@@ -263,8 +254,7 @@ WEFT_WRAP(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)) {
       OpKind::waitall, count, requests,
       [&](Completion* c) {
         if (c != nullptr) used = statuses_for(*c, statuses, count);
-        rc = WEFT_NEXT(Waitall)(count, requests, used);
-        return same_error(rc, used, statuses, count);
+        return rc = WEFT_NEXT(Waitall)(count, requests, used);
       },
       [&](Completion& c) { c.complete_all(used, requests, rc != MPI_SUCCESS); });
 }
@@ -286,8 +276,7 @@ WEFT_WRAP(Waitsome, (int count, MPI_Request* requests, int* done_count, int* ind
       OpKind::waitsome, count, requests,
       [&](Completion* c) {
         if (c != nullptr) used = statuses_for(*c, statuses, count);
-        return same_error(WEFT_NEXT(Waitsome)(count, requests, done_count, indices, used), used, statuses,
-                          *done_count == MPI_UNDEFINED ? 0 : *done_count);
+        return WEFT_NEXT(Waitsome)(count, requests, done_count, indices, used);
       },
       [&](Completion& c) {
         if (*done_count == MPI_UNDEFINED) return;
@@ -322,7 +311,7 @@ WEFT_WRAP(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* sta
           const Lock lock;
           yes = c->some_complete(used, requests);
         }
-        return same_error(rc, used, statuses, count);
+        return rc;
       },
       [&](Completion& c) { c.complete_all(used, requests, rc != MPI_SUCCESS); });
 }
@@ -348,7 +337,7 @@ WEFT_WRAP(Testsome, (int count, MPI_Request* requests, int* done_count, int* ind
         if (c != nullptr) used = statuses_for(*c, statuses, count);
         const int rc = WEFT_NEXT(Testsome)(count, requests, done_count, indices, used);
         yes = *done_count != MPI_UNDEFINED && *done_count > 0;
-        return same_error(rc, used, statuses, yes ? *done_count : 0);
+        return rc;
       },
       [&](Completion& c) {
         for (int i = 0; i < *done_count; ++i) c.complete(indices[i], used == nullptr ? nullptr : used + i);
@@ -377,7 +366,7 @@ WEFT_WRAP(Request_get_status_all, (int count, AskedRequests requests, int* flag,
         if (c != nullptr) used = statuses_for(*c, statuses, count);
         const int rc = WEFT_NEXT(Request_get_status_all)(count, requests, flag, used);
         yes = *flag != 0;
-        return same_error(rc, used, statuses, count);
+        return rc;
       },
       [&](Completion& c) {
         for (int i = 0; i < count; ++i) c.tell_only(i, used == nullptr ? nullptr : used + i);
@@ -410,7 +399,7 @@ WEFT_WRAP(Request_get_status_some,
         const int done = *done_count == MPI_UNDEFINED ? 0 : *done_count;
         const Lock lock;
         for (int i = 0; i < done && c != nullptr; ++i) yes = yes || c->untold(indices[i]);
-        return same_error(rc, used, statuses, done);
+        return rc;
       },
       [&](Completion& c) {
         for (int i = 0; i < *done_count; ++i) c.tell_only(indices[i], used == nullptr ? nullptr : used + i);
