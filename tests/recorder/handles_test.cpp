@@ -1,7 +1,9 @@
 // What programs/handles.c does with handles that say less than they seem to, and that it does the same when it is recorded.
 #include <algorithm>
+#include <map>
 
 #include "tests/recorder/recorder_testing.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::recorder::testing {
 namespace {
@@ -150,6 +152,30 @@ TEST_P(RecordedHandles, OfReceivesThatStartTogetherOnlyTheCancelledOneGoes) {
   EXPECT_THAT(together, ElementsAre(1u, 1u));
   EXPECT_EQ(shell(folder, weft() + " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"), 0)
       << slurp(folder.path("err"));
+}
+
+// Calls that end some of n requests list up to 64 of them: more would be n^2 slots where each ends one.
+TEST_P(RecordedHandles, OfManyRequestsThoseAreListedThatComplete) {
+  const TempDir folder;
+  const Recorded r = record_case(folder, "many");
+  std::map<traces::OpKind, std::vector<std::size_t>> sizes;
+  std::map<traces::OpKind, std::size_t> completed;
+  for (std::size_t i = 0; i < r.ops[0].size(); ++i) {
+    const traces::OpKind kind = r.ops[0][i].kind;
+    if (!traces::completes_some(kind)) continue;
+    const std::vector<std::int64_t>& list = r.lists[0][i];
+    sizes[kind].push_back(list.size());
+    completed[kind] += list.size() - 1 - static_cast<std::size_t>(list[0]);
+  }
+  std::vector<std::size_t> one_by_one;
+  for (std::size_t asked = 200; asked > 0; --asked) one_by_one.push_back(asked > 64 ? 3 : asked + 2);
+  using enum traces::OpKind;
+  for (const traces::OpKind kind : {waitany, testany}) EXPECT_EQ(sizes[kind], one_by_one);
+  for (const traces::OpKind kind : {waitsome, testsome})
+    EXPECT_THAT(sizes[kind], ElementsAre(129u, 129u, 129u, 17u)) << "64 at a time";
+  for (const auto& [kind, n] : completed) EXPECT_EQ(n, 200u) << traces::op_name(kind);
+  for (const char* verb : {" check t.weft", " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"})
+    EXPECT_EQ(shell(folder, weft() + verb), 0) << slurp(folder.path("out"));
 }
 
 }  // namespace

@@ -87,6 +87,23 @@ std::vector<std::int64_t> list_of(const RankProgram& p, std::size_t op) {
   return {list.begin(), list.end()};
 }
 
+// As the recorder writes calls that ask for very many.
+TEST(Spool, ACompletionThatListsNothingIsOfWhatItCompleted) {
+  using List = std::vector<std::int64_t>;
+  const SpoolRecord none = message(traces::kAnySource, traces::kAnyTag, 0);
+  FakeSpool spool;
+  for (std::uint32_t slot = 0; slot < 3; ++slot)
+    spool.add(traces::OpKind::isend, of_slot(message(1, 5, 8), slot));
+  spool.add(traces::OpKind::waitsome, none, {0, 2, 2, kNoMatch, 0, 0, 0, kNoMatch, 0, 0, 0, 0, 0, 0});
+  SpoolRecord open = none;
+  open.flags = kOpen;
+  spool.add(traces::OpKind::waitany, open, {0, 0, 0, 0, 0, 0});
+  const RankProgram p = translated(spool);
+  ASSERT_EQ(p.ops.size(), 5u);
+  EXPECT_EQ(list_of(p, 3), (List{2, 2, 0, 2, 0}));
+  EXPECT_EQ(list_of(p, 4), (List{0})) << "the program ended in it";
+}
+
 // Whatever completes it. Slots: 0 a receive from any source, 1 a send, 2 a receive that says all of it.
 TEST(Spool, TheStartOfAPersistentReceiveSaysWhatItTook) {
   using enum traces::OpKind;

@@ -139,7 +139,7 @@ struct SpoolRecord {
 static_assert(sizeof(SpoolRecord) == 56);
 
 // The list of a completion (wait*, test*): asked, that many slots, completed, then four words for each
-// completed one.
+// completed one. Calls that complete some of very many name none that they asked for: only those that completed are meant.
 struct SpoolCompletion {
   std::int64_t slot;
   std::int64_t source;  // kNoMatch unless a receive

@@ -273,6 +273,33 @@ static int huge(void) {
   return 0;
 }
 
+/* Two hundred receives, one ended after the other, then all in one call: the message after theirs has come. */
+static int many(void) {
+  enum { kMany = 200 };
+  MPI_Request q[kMany];
+  int index, flag, done, indices[kMany], wrong = 0;
+  for (int round = 0; round < 4 && rank < 2; ++round) {
+    if (rank == 1) {
+      MPI_Recv(data, 1, MPI_CHAR, 0, kMany, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      for (int i = 0; i <= kMany; ++i) MPI_Send(data, 1, MPI_CHAR, 0, i, MPI_COMM_WORLD);
+      continue;
+    }
+    for (int i = 0; i < kMany; ++i) MPI_Irecv(data + i, 1, MPI_CHAR, 1, i, MPI_COMM_WORLD, &q[i]);
+    MPI_Send(data, 1, MPI_CHAR, 1, kMany, MPI_COMM_WORLD);
+    MPI_Recv(data + kMany, 1, MPI_CHAR, 1, kMany, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (int left = kMany; left > 0; left -= done) {
+      done = 1;
+      if (round == 0) MPI_Waitany(kMany, q, &index, MPI_STATUS_IGNORE);
+      if (round == 1)
+        for (flag = 0; !flag;) MPI_Testany(kMany, q, &index, &flag, MPI_STATUS_IGNORE);
+      if (round == 2) MPI_Waitsome(kMany, q, &done, indices, MPI_STATUSES_IGNORE);
+      if (round == 3) MPI_Testsome(kMany, q, &done, indices, MPI_STATUSES_IGNORE);
+      wrong += round >= 2 && done != kMany;
+    }
+  }
+  return wrong;
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -290,6 +317,7 @@ int main(int argc, char** argv) {
   if (strcmp(what, "nobody") == 0) wrong = nobody();
   if (strcmp(what, "generalized") == 0) wrong = generalized();
   if (strcmp(what, "huge") == 0) wrong = huge();
+  if (strcmp(what, "many") == 0) wrong = many();
   if (strcmp(what, "cancelled") == 0) wrong = cancelled();
   MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "traces/recorder/pmpi/state.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::recorder {
 namespace {
@@ -59,16 +60,12 @@ class Completion {
   // Writes the record of the call without any completion.
   void begin(OpKind kind, std::int64_t gap, bool open) {
     kind_ = kind;
-    const int most = kind == OpKind::waitany || kind == OpKind::testany ? 1 : asked_;
-    words_ = 2 + static_cast<std::size_t>(asked_) + 4 * static_cast<std::size_t>(most);
-    record_ = recorder.begin(gap, Fields{}, words_);
-    if (record_ == nullptr) return;
-    std::int64_t* list = SpoolWriter::list(record_);
-    *list++ = asked_;
-    for (int i = 0; i < count_; ++i)
-      if (is_slot(slots_[i]) && !recorder.requests[slots_[i]].hidden) *list++ = slots_[i];
-    completed_ = list;
-    recorder.publish(record_, kind, open ? kOpen : 0, words_);
+    open_ = open;
+    // Calls that end one of n at a time would write n^2 slots.
+    const bool few = !traces::completes_some(kind) || asked_ <= kMostListed;
+    listed_ = few ? asked_ : 0;
+    room_ = kind == OpKind::waitany || kind == OpKind::testany ? 1 : few ? asked_ : kMostListed;
+    write(gap);
   }
   // Request `index` of the array is complete. `status` may be nullptr for a send.
   void complete(int index, const MPI_Status* status) {
@@ -113,6 +110,8 @@ class Completion {
   }
 
  private:
+  // Calls that complete some of more requests list none of those that they ask for; so many completions then are a record.
+  static constexpr int kMostListed = 64;
   // In place of a slot: of a request whose start was not seen.
   static constexpr std::uint32_t kUnseen = kNoSlot - 1;
   static bool is_slot(std::uint32_t slot) { return slot < kUnseen; }
@@ -124,8 +123,26 @@ class Completion {
                : requests[index] != WEFT_REQUEST_NULL;
   }
 
+  void write(std::int64_t gap) {
+    const std::size_t words = 2 + static_cast<std::size_t>(listed_) + 4 * static_cast<std::size_t>(room_);
+    record_ = recorder.begin(gap, Fields{}, words);
+    if (record_ == nullptr) return;
+    std::int64_t* list = SpoolWriter::list(record_);
+    *list++ = listed_;
+    for (int i = 0; i < count_ && listed_ > 0; ++i)
+      if (is_slot(slots_[i]) && !recorder.requests[slots_[i]].hidden) *list++ = slots_[i];
+    completed_ = list;
+    recorder.publish(record_, kind_, open_ ? kOpen : 0, words);
+  }
+  // The record is full: it has ended, and another one goes on. Its window may not be there for long.
+  void go_on() {
+    SpoolWriter::set_flags(record_, 0);
+    write(0);
+  }
+
   void tell(std::uint32_t slot, const MPI_Status* status) {
     const Slot& s = recorder.requests[slot];
+    if (record_ != nullptr && !s.hidden && *completed_ == room_) go_on();
     if (record_ != nullptr && !s.hidden) {
       SpoolCompletion done{slot, kNoMatch, 0, 0};
       if (s.receive && status != nullptr && cancelled(*status)) {
@@ -150,7 +167,9 @@ class Completion {
   int asked_ = 0;
   bool receives_ = false;
   OpKind kind_{};
-  std::size_t words_ = 0;
+  bool open_ = false;
+  int listed_ = 0;  // slots in the record
+  int room_ = 0;    // for completions in it
   SpoolRecord* record_ = nullptr;
   std::int64_t* completed_ = nullptr;
 };
