@@ -12,12 +12,19 @@ bool ConditionalSteps::may_go_first(std::int64_t peer) {
   return true;
 }
 
+// Whether the end of message `op` may be waited for where the body runs earlier.
+bool ConditionalSteps::may_block(const Op& op) const {
+  if (body_.alone || body_.first) return true;
+  return op.kind != OpKind::sendrecv && is_send(op.kind) && op.tag == body_.tag && op.amount == body_.bytes;
+}
+
 // Whether the body goes on with `op`.
 bool ConditionalSteps::in_body(const Op& op, std::span<const std::int64_t> list) {
   const bool message = is_send(op.kind) || is_receive(op.kind);
   if (message && op.request != kNoRequest && !body_.own.contains(op.request) &&
       slots_.since(body_.since, op.request))
     return false;
+  const bool may_wait = message && may_block(op);
   if (body_.first) {
     const bool takes = is_receive(op.kind) && op.comm == body_.comm &&
                        (op.peer == body_.source || op.peer == kAnySource) &&
@@ -31,7 +38,8 @@ bool ConditionalSteps::in_body(const Op& op, std::span<const std::int64_t> list)
     return body_.own.contains(static_cast<std::uint32_t>(slot));
   };
   if (message) {
-    if (op.request != kNoRequest) body_.own.insert(op.request);
+    if (op.request == kNoRequest) return may_wait;
+    if (may_wait) body_.own.insert(op.request);
     return true;
   }
   if (op.kind == OpKind::wait || op.kind == OpKind::test) return ours(op.request);
@@ -70,8 +78,10 @@ void ConditionalSteps::add(std::uint64_t index, std::uint64_t name, const Op& op
     body_.comm = op.comm;
     body_.source = list[2];
     body_.tag = list[3];
+    body_.bytes = list[4];
     const std::vector<OpenRuns::Miss> misses = runs_.take(key);
     body_.since = misses.empty() ? index : misses.front().index;
+    body_.alone = !meetings_.since(body_.since);
     for (const std::int64_t who : {body_.source, std::int64_t{kAnySource}})
       if (!meetings_.since(body_.since, body_.comm, who)) body_.free.insert(who);
     for (const OpenRuns::Miss& m : misses) sink_.miss(m.name, index - m.index);

@@ -7,7 +7,10 @@
 // computation of kBodyComputePs at most; completions only of requests started in the body. Where the body runs at an earlier
 // poll it overtakes what the rank did since. So it ends before a message to or from a rank that the rank had to do with on
 // that communicator after the run's first miss: that rank may wait for what is overtaken. And before a request in a slot that
-// an operation named after that miss: what is overtaken may still use it.
+// an operation named after that miss: what is overtaken may still use it. Through others any rank may wait for what is
+// overtaken, so after the rank had to do with anybody, on whatever communicator, the body ends before what may block: a
+// receive, a blocking send, a wait for either. But for the message found, which is there, and its forward, a send on of the
+// same tag and bytes: a program that forwards does so where it finds, early or late.
 //
 // Memory: the polls of the runs that are open, and the ranks met on a communicator and the slots named meanwhile.
 // O(log (runs + ranks)) an operation, and O(1) a request that it names.
@@ -120,12 +123,14 @@ class Meetings {
   void add(std::uint64_t index, const Op& op, std::span<const std::int64_t> list) {
     if (is_send(op.kind) || is_receive(op.kind)) {
       if (op.peer == kProcNull) return;
+      anybody_ = index;
       last_[{op.comm, kAnySource}] = index;
       last_[{op.comm, op.peer == kAnySource && list.size() == 3 ? list[0] : op.peer}] = index;
     } else if (is_collective(op.kind) || is_comm_create(op.kind)) {
+      anybody_ = index;
       last_[{op.comm, kAnySource}] = last_[{op.comm, kAll}] = index;
     } else if (op.kind == OpKind::start || op.kind == OpKind::startall) {
-      started_ = index;  // with a rank that another operation named
+      anybody_ = started_ = index;  // with a rank that another operation named
     }
   }
   // Whether it met `peer` (any source: anybody) after operation `index`.
@@ -136,12 +141,14 @@ class Meetings {
     };
     return started_ > index || later(peer) || later(kAll);
   }
+  // Whether it met anybody, on any communicator.
+  [[nodiscard]] bool since(std::uint64_t index) const { return anybody_ > index; }
   void forget() { last_.clear(); }
 
  private:
   static constexpr std::int64_t kAll = INT64_MIN;
   std::map<std::pair<CommId, std::int64_t>, std::uint64_t> last_;  // by communicator and rank
-  std::uint64_t started_ = 0;
+  std::uint64_t started_ = 0, anybody_ = 0;
 };
 
 // When a rank's operations last named its request slots.
@@ -182,11 +189,13 @@ class ConditionalSteps {
     bool first = true;  // the receive is still to come
     std::uint64_t name = 0, hit = 0, end = 0;
     CommId comm{0};
-    std::int64_t source = 0, tag = 0;
+    std::int64_t source = 0, tag = 0, bytes = 0;
     std::uint64_t since = 0;      // the run's first poll
-    std::set<std::int64_t> free;  // ranks not met since, when the body began
-    std::set<std::uint32_t> own;  // requests started in it
+    bool alone = false;           // nobody was met since, when the body began
+    std::set<std::int64_t> free;  // ranks not met since, on its communicator
+    std::set<std::uint32_t> own;  // requests started in it that may be waited for there
   };
+  [[nodiscard]] bool may_block(const Op& op) const;
   [[nodiscard]] bool may_go_first(std::int64_t peer);
   [[nodiscard]] bool in_body(const Op& op, std::span<const std::int64_t> list);
   void close_body();

@@ -173,5 +173,201 @@ TEST(ConditionalSteps, RequestsAreSoundWhereverBodiesRun) {
   EXPECT_GT(moved, 5000u) << "bodies of requests in slots of their own stay";
 }
 
+// Programs of several ranks that one order of their messages ends, each taken when it is sent. Tags tell messages apart.
+struct PollingRanks {
+  std::vector<PollingProgram> ranks;
+  std::vector<std::uint32_t> slots;  // used so far: each request has its own
+
+  explicit PollingRanks(std::size_t n) : ranks(n), slots(n) {}
+  Op& add(std::size_t rank, OpKind kind, std::size_t peer, std::int32_t tag, std::uint32_t comm) {
+    PollingProgram& p = ranks[rank];
+    p.add(kind, kNoRequest, static_cast<std::int32_t>(peer));
+    p.ops.back().tag = tag;
+    p.ops.back().comm = CommId(comm);
+    return p.ops.back();
+  }
+};
+
+PollingRanks random_ranks(Rng& rng) {
+  constexpr std::size_t kRanks = 4;
+  PollingRanks all(kRanks);
+  struct Message {
+    std::size_t from, to;
+    std::int32_t tag;
+    std::uint32_t comm;
+  };
+  std::vector<Message> polled;
+  std::vector<std::pair<std::size_t, std::uint32_t>> open;  // rank and slot
+  std::int32_t tags = 0;
+  const auto message = [&] {
+    const std::size_t from = rng.below(kRanks), to = (from + 1 + rng.below(kRanks - 1)) % kRanks;
+    return Message{from, to, tags++, static_cast<std::uint32_t>(rng.below(2))};
+  };
+  const auto one_side = [&](std::size_t rank, OpKind blocking, OpKind started, std::size_t peer,
+                            const Message& m) {
+    if (rng.below(2) == 0) {
+      all.add(rank, blocking, peer, m.tag, m.comm);
+    } else {
+      all.add(rank, started, peer, m.tag, m.comm).request = all.slots[rank];
+      open.emplace_back(rank, all.slots[rank]++);
+    }
+  };
+  const auto send = [&](const Message& m) { one_side(m.from, OpKind::ssend, OpKind::issend, m.to, m); };
+  const auto receive = [&](const Message& m) { one_side(m.to, OpKind::recv, OpKind::irecv, m.from, m); };
+  const auto take = [&](auto& from) {
+    std::swap(from[rng.below(from.size())], from.back());
+    const auto one = from.back();
+    from.pop_back();
+    return one;
+  };
+  for (int n = 0; n < 60; ++n) {
+    switch (rng.below(8)) {
+      case 0:
+        if (rng.below(8) != 0) break;
+        for (std::size_t r = 0; r < kRanks; ++r) all.add(r, OpKind::barrier, 0, tags, 0);
+        ++tags;
+        break;
+      case 1:
+        if (polled.size() < 4) polled.push_back(message());
+        [[fallthrough]];
+      case 2:
+        if (!polled.empty()) {
+          const Message& m = polled[rng.below(polled.size())];
+          all.add(m.to, OpKind::iprobe, m.from, m.tag, m.comm);
+        }
+        break;
+      case 3:
+        if (!polled.empty()) {
+          const Message m = take(polled);
+          send(m);
+          Op& hit = all.add(m.to, OpKind::iprobe, m.from, m.tag, m.comm);
+          hit.flags = kHit;
+          all.ranks[m.to].lists.back() = {0, 0, hit.peer, hit.tag, 8};
+          receive(m);
+        }
+        break;
+      case 4:
+      case 5:
+        if (!open.empty()) {
+          const auto [rank, slot] = take(open);
+          all.add(rank, OpKind::wait, 0, 0, 0).request = slot;
+        }
+        break;
+      default: {
+        const Message m = message();
+        send(m);
+        receive(m);
+      }
+    }
+  }
+  for (PollingProgram& p : all.ranks) p.find_bodies();
+  return all;
+}
+
+// Runs them in a random order, each poll that missed at whatever its rank can find there. Whether all come to their ends.
+class RandomRun {
+ public:
+  RandomRun(const PollingRanks& all, Rng& rng, bool early)
+      : all_(all), rng_(rng), early_(early), at_(all.ranks.size()) {}
+  bool ends() {
+    for (;;) {
+      std::vector<std::size_t> order;
+      for (std::size_t r = 0; r < at_.size(); ++r) order.push_back(r);
+      rng_.shuffle(std::span<std::size_t>(order));
+      bool stuck = true;
+      const std::size_t posted = sent_.size() + received_.size();
+      for (const std::size_t r : order)
+        for (std::uint64_t steps = 1 + rng_.below(10); steps > 0 && step(r); --steps) stuck = false;
+      if (stuck && posted == sent_.size() + received_.size()) break;
+    }
+    for (std::size_t r = 0; r < at_.size(); ++r)
+      if (at_[r].op < all_.ranks[r].ops.size()) return false;
+    return true;
+  }
+  [[nodiscard]] std::size_t moved() const { return moved_; }
+
+ private:
+  struct Place {
+    std::size_t op = 0, back = 0,
+                end = SIZE_MAX;  // of a body that runs early: where the rank goes on, where it ends
+    std::set<std::size_t> done;  // hits
+  };
+  using Key = std::pair<std::int32_t, std::int32_t>;  // tag, receiver
+  [[nodiscard]] bool complete(const Key& key) const { return sent_.contains(key) && received_.contains(key); }
+
+  bool step(std::size_t r) {
+    const PollingProgram& p = all_.ranks[r];
+    Place& at = at_[r];
+    if (at.op == p.ops.size()) return false;
+    const Op& op = p.ops[at.op];
+    const auto me = static_cast<std::int32_t>(r);
+    const Key to_me{op.tag, me}, key = is_send(op.kind) ? Key{op.tag, op.peer} : to_me;
+    if (is_send(op.kind)) sent_.insert(key);
+    if (is_receive(op.kind)) received_.insert(key);
+    if (op.request != kNoRequest && op.kind != OpKind::wait) requests_[{r, op.request}] = key;
+    switch (op.kind) {
+      case OpKind::ssend:
+      case OpKind::recv:
+        if (!complete(key)) return false;
+        break;
+      case OpKind::wait:
+        if (!complete(requests_.at({r, op.request}))) return false;
+        break;
+      case OpKind::barrier:
+        arrived_[op.tag].insert(r);
+        if (arrived_[op.tag].size() < at_.size()) return false;
+        break;
+      case OpKind::iprobe:
+        if (const auto hit = p.hit_of.find(at.op); hit != p.hit_of.end()) {
+          if (early_ && !at.done.contains(hit->second) && p.body.at(hit->second) > 0 &&
+              sent_.contains(to_me)) {
+            at.done.insert(hit->second);
+            at.back = at.op + 1;
+            at.op = hit->second + 1;
+            at.end = at.op + p.body.at(hit->second);
+            ++moved_;
+            return true;
+          }
+        } else if ((op.flags & kHit) != 0) {
+          if (at.done.contains(at.op))
+            at.op += p.body.at(at.op);
+          else if (!sent_.contains(to_me))
+            return false;
+        }
+        break;
+      default:
+        break;
+    }
+    if (++at.op == at.end) {
+      at.op = at.back;
+      at.end = SIZE_MAX;
+    }
+    return true;
+  }
+
+  const PollingRanks& all_;
+  Rng& rng_;
+  bool early_;  // polls that missed may find their messages
+  std::vector<Place> at_;
+  std::set<Key> sent_, received_;
+  std::map<std::pair<std::size_t, std::uint32_t>, Key> requests_;
+  std::map<std::int32_t, std::set<std::size_t>> arrived_;
+  std::size_t moved_ = 0;
+};
+
+TEST(ConditionalSteps, RanksThatEndedEndWhereverBodiesRun) {
+  std::size_t moved = 0;
+  for (const std::uint64_t seed : support::seeds_to(2000)) {
+    Rng rng(seed);
+    const PollingRanks all = random_ranks(rng);
+    for (int attempt = 0; attempt < 10; ++attempt) {
+      RandomRun run(all, rng, attempt > 0);
+      ASSERT_TRUE(run.ends()) << "seed " << seed << ", attempt " << attempt;
+      moved += run.moved();
+    }
+  }
+  EXPECT_GT(moved, 5000u);
+}
+
 }  // namespace
 }  // namespace weft::traces
