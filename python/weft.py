@@ -221,11 +221,17 @@ def _flag(name, value):
 
 
 def words(verb, *inputs, **flags):
-    """The command that run() runs, without the program: for a look at it, or for a script."""
+    """The command that run() runs, without the program: for a look at it, or for a script.
+
+    Flags stand behind the inputs, but before a "--" among them: behind it are the words of another program (record).
+    """
     out = [*verb.split(), *(_text(one) for one in inputs)]
-    for name, value in flags.items():
-        out += _flag(name, value)
-    return out
+    ours = _before_dashes(out)
+    return out[:ours] + [word for name, value in flags.items() for word in _flag(name, value)] + out[ours:]
+
+
+def _before_dashes(command):
+    return command.index("--") if "--" in command else len(command)
 
 
 def run(verb, *inputs, weft=None, check=True, cwd=None, timeout=None, **flags):
@@ -249,8 +255,8 @@ def run(verb, *inputs, weft=None, check=True, cwd=None, timeout=None, **flags):
     # A file, not standard output: a verb may write something else there, and people's text comes along.
     with tempfile.TemporaryDirectory(prefix="weft-") as folder:
         path = os.path.join(folder, "out.json")
-        told = command.index("--") if "--" in command else len(command)
-        done = subprocess.run([program, *command[:told], f"--json={path}", *command[told:]], cwd=cwd, timeout=timeout,
+        ours = _before_dashes(command)
+        done = subprocess.run([program, *command[:ours], f"--json={path}", *command[ours:]], cwd=cwd, timeout=timeout,
                               stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", check=False)
         result = None
         if done.returncode in (0, 1) and os.path.exists(path):

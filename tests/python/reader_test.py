@@ -51,6 +51,16 @@ class ReaderTest(unittest.TestCase):
         self.assertEqual(weft.words("predict hpl", n=1000, critical_path=True, noise=False, seed=None, output=pathlib.Path("d/f")),
                          ["predict", "hpl", "--n=1000", "--critical-path", "--output=d/f"])
         self.assertEqual(weft.words("compare", "t", map=("block", "cyclic")), ["compare", "t", "--map=block", "--map=cyclic"])
+        # Behind "--" stand the words of another program, which are its own whatever they are.
+        self.assertEqual(weft.words("record", "--", "mpirun", "-n", 2, "./p", "--", "x", output="T.weft", clock="wall"),
+                         ["record", "--output=T.weft", "--clock=wall", "--", "mpirun", "-n", "2", "./p", "--", "x"])
+        self.assertEqual(weft.words("record -o T.weft --", "./p", keep_spool=True), ["record", "-o", "T.weft", "--keep-spool", "--", "./p"])
+
+    def test_flags_stand_before_a_program(self):
+        tells = self.program('for word; do case $word in --json=/*) echo "{\\"words\\": \\"$*\\"}" >"${word#--json=}";; esac; done\n')
+        told = weft.run("record", "--", "./p", "--json=mine", weft=tells, output="T.weft")["words"].split()
+        self.assertEqual(told[:2] + told[3:], ["record", "--output=T.weft", "--", "./p", "--json=mine"])
+        self.assertTrue(told[2].startswith("--json=/"), told)
 
     def test_rows_are_those_of_the_csv_that_weft_writes(self):
         both = self.room / "runs.csv"
