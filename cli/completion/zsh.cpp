@@ -22,7 +22,8 @@ std::string plain(const std::string& text) {
   return out;
 }
 
-// ":what:how", as _arguments has it.
+// ":what:how", as _arguments has it. Within it a colon of ours is escaped, and a blank before the function says that its words
+// stand as they are.
 std::string argument(const Value& v) {
   std::string words;
   for (const std::string& c : v.choices) words += (words.empty() ? "" : " ") + c;
@@ -35,9 +36,16 @@ std::string argument(const Value& v) {
     case Value::Kind::kPlatform:
       return words.empty()
                  ? ":file:_files"
-                 : fmt::format(":name:_alternative \"names:name:({})\" \"files:file:_files\"", words);
+                 : fmt::format(R"z(:name: _alternative "names\:name\:({})" "files\:file\:_files")z", words);
   }
   return "";
+}
+
+// A flag with what stands behind it. The value of a long one stands behind "=" or is the next word.
+std::string specification(const std::string& name, const OptionWords& o) {
+  const bool bare = o.value.kind == Value::Kind::kNone;
+  return fmt::format("*{}{}[{}]{}", name, bare || !name.starts_with("--") ? "" : "=", plain(o.about),
+                     argument(o.value));
 }
 
 }  // namespace
@@ -51,8 +59,7 @@ std::string completion_zsh(const std::vector<Command>& commands) {
     for (const OptionWords& o : c.options)
       for (const std::string& name :
            {o.name.empty() ? "" : "--" + o.name, o.letter.empty() ? "" : "-" + o.letter})
-        if (!name.empty())
-          out += " \\\n    " + quoted(fmt::format("*{}[{}]{}", name, plain(o.about), argument(o.value)));
+        if (!name.empty()) out += " \\\n    " + quoted(specification(name, o));
     if (c.below.empty()) {
       if (c.positional.kind != Value::Kind::kNone) out += " \\\n    " + quoted("*" + argument(c.positional));
       out += "\n}\n";
