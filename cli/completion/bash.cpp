@@ -10,13 +10,15 @@ std::string words_of(const Value& v) {
   std::string words;
   for (const std::string& c : v.choices) words += (words.empty() ? "" : " ") + c;
   const bool files = v.kind == Value::Kind::kFile || v.kind == Value::Kind::kPlatform;
-  return fmt::format("words=\"{}\" files={}", words, files ? "yes" : "");
+  const std::string line = fmt::format("words=\"{}\" files={}", words, files ? "yes" : "");
+  return v.optional ? "[[ -n $behind ]] && " + line + " || prev=\"\"" : line;
 }
 
 }  // namespace
 
 // Words before the one at the cursor that are verbs or kinds make the path; the option right before it, if it takes a
-// value, decides what is offered.
+// value, decides what is offered. "--on=tor" is three words where COMP_WORDBREAKS has "=", as it has in a new shell, else one:
+// whose flag is then before each word that is offered.
 std::string completion_bash(const std::vector<Command>& commands) {
   std::string kinds, options, values, positional;
   for (const Command& c : commands) {
@@ -43,14 +45,21 @@ _weft_below() {{
   esac
 }}
 _weft() {{
-  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} path="" word flags="" words="" files="" i
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} path="" word flags="" words="" files="" behind="" before="" i
   COMPREPLY=()
+  if [[ $cur == --*=* ]]; then
+    behind=yes prev=${{cur%%=*}} before=${{cur%%=*}}= cur=${{cur#*=}}
+  elif [[ $cur == = && $prev == --* ]]; then
+    behind=yes cur=""
+  elif [[ $prev == = && ${{COMP_WORDS[COMP_CWORD-2]}} == --* ]]; then
+    behind=yes prev=${{COMP_WORDS[COMP_CWORD-2]}}
+  fi
   for ((i = 1; i < COMP_CWORD; i++)); do
     word=${{COMP_WORDS[i]}}
     [[ " $(_weft_below "$path") " == *" $word "* ]] && path="${{path:+$path }}$word"
   done
   case "$path $prev" in
-{}    *) prev="" ;;
+{}    *) [[ -n $behind ]] && return; prev="" ;;
   esac
   if [[ -z $prev ]]; then
     case $path in
@@ -66,6 +75,7 @@ _weft() {{
     local IFS=$'\n'
     COMPREPLY+=($(compgen -f -- "$cur"))
   fi
+  COMPREPLY=("${{COMPREPLY[@]/#/$before}}")
 }}
 complete -F _weft weft
 )",

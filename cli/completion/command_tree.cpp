@@ -23,12 +23,13 @@ bool is_choice(std::string_view word) {
   });
 }
 
-// From how the help page shows it: "max-min|pcie", "default|mpich|FILE", "FILE", "PLATFORM", and what a check adds to that,
-// "TEXT:{a,b}".
+// From how the help page shows it: "max-min|pcie", "default|mpich|FILE", "I/N|slurm|merge", "FILE", "PLATFORM", and what a check
+// adds to that, "TEXT:{a,b}".
 Value value_of(const CLI::Option& option) {
   Value v;
-  if (option.get_items_expected_max() == 0) return {Value::Kind::kNone, {}};
   std::string type = option.get_type_name();
+  v.optional = option.get_items_expected_min() == 0;
+  if (v.optional && type.empty()) return {Value::Kind::kNone, {}};
   if (const auto check = type.find('{'); check != std::string::npos && type.ends_with('}')) {
     type = type.substr(check + 1, type.size() - check - 2);
     std::ranges::replace(type, ',', '|');
@@ -38,21 +39,16 @@ Value value_of(const CLI::Option& option) {
     for (const auto& entry : topology::catalogue()) v.choices.emplace_back(entry.name);
     return v;
   }
-  constexpr std::string_view kFiles[] = {"FILE", "TRACE", "DIR", "OUT", "CSV"};
-  bool choices = type.find('|') != std::string::npos;
-  std::vector<std::string> words;
+  constexpr std::string_view kFiles[] = {"FILE", "TRACE", "DIR", "OUT", "CSV", "T.weft"};
   for (std::size_t at = 0; at <= type.size();) {
     const std::size_t bar = std::min(type.find('|', at), type.size());
     const std::string word = type.substr(at, bar - at);
     if (std::ranges::find(kFiles, word) != std::end(kFiles))
       v.kind = Value::Kind::kFile;
     else if (is_choice(word))
-      words.push_back(word);
-    else
-      choices = false;
+      v.choices.push_back(word);
     at = bar + 1;
   }
-  if (choices) v.choices = std::move(words);
   return v;
 }
 

@@ -17,6 +17,7 @@ struct Value {
   };
   Kind kind = Kind::kText;
   std::vector<std::string> choices;  // with kText: these alone; with kFile and kPlatform: beside files
+  bool optional = false;             // it stands behind "=" or not at all: the next word is another one
 };
 
 struct OptionWords {

@@ -33,7 +33,7 @@ std::string completion_fish(const std::vector<Command>& commands) {
       out += line(here);
       if (!o.name.empty()) out += " -l " + o.name;
       if (!o.letter.empty()) out += " -s " + o.letter;
-      if (o.value.kind == Value::Kind::kText) out += " -x";
+      if (o.value.kind == Value::Kind::kText && !o.value.optional) out += " -x";
       if (o.value.kind == Value::Kind::kFile || o.value.kind == Value::Kind::kPlatform) out += " -rF";
       if (!words.empty()) out += " -a " + quoted(words);
       out += fmt::format(" -d {}\n", quoted(o.about));

@@ -41,11 +41,13 @@ std::string argument(const Value& v) {
   return "";
 }
 
-// A flag with what stands behind it. The value of a long one stands behind "=" or is the next word.
+// A flag with what stands behind it. The value of a long one stands behind "=" or is the next word; one that may be left out
+// stands behind "=" alone, and is not spoken of where there is nothing to offer.
 std::string specification(const std::string& name, const OptionWords& o) {
-  const bool bare = o.value.kind == Value::Kind::kNone;
-  return fmt::format("*{}{}[{}]{}", name, bare || !name.starts_with("--") ? "" : "=", plain(o.about),
-                     argument(o.value));
+  const bool bare = o.value.kind == Value::Kind::kNone || (o.value.optional && o.value.choices.empty());
+  const char* const with = bare || !name.starts_with("--") ? "" : o.value.optional ? "=-" : "=";
+  return fmt::format("*{}{}[{}]{}{}", name, with, plain(o.about), o.value.optional && !bare ? ":" : "",
+                     bare ? "" : argument(o.value));
 }
 
 }  // namespace

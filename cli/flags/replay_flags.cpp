@@ -16,7 +16,8 @@ void ReplayFlags::add(CLI::App& app) {
   add_fail(app);
   app.add_flag("--raw{eager}", raw,
                "no overheads, simple rules: --raw, --raw=eager, --raw=detached, --raw=rendezvous")
-      ->check(word({"eager", "detached", "rendezvous"}));
+      ->check(word({"eager", "detached", "rendezvous"}))
+      ->type_name("eager|detached|rendezvous");
   app.add_option("--raw-switch", raw_switch,
                  "raw: payloads below go detached, from it on rendezvous [as --raw says]")
       ->type_name("BYTES");

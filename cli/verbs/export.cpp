@@ -88,7 +88,7 @@ Action setup(CLI::App& app) {
   app.add_option("T", o->inputs, "the trace")->required();
   app.add_option("--to", o->to, "format: " + traces::described_names(traces::trace_exports()))
       ->required()
-      ->type_name("FORMAT");
+      ->type_name(traces::supported_names(traces::trace_exports(), "|"));
   add_trace_output(app, o->common, o->output, "where to (- = stdout, for formats that are one file)")
       ->type_name("OUT");
   o->collectives.add(app, "as the rules choose",

@@ -448,6 +448,7 @@ Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
   app.add_option("WHAT", o->what, "dgemm: times of a kernel; network: times of messages and calls")
       ->check(word({"dgemm", "network"}))
+      ->type_name("dgemm|network")
       ->required();
   app.add_option(
          "FILE", o->files,
@@ -464,7 +465,8 @@ Action setup(CLI::App& app) {
          with_default(
              "dgemm: linear = intercept + mnk; full = + mn + mk + nk; rate = intercept + flops / rate",
              o->model))
-      ->check(word({"linear", "full", "rate"}));
+      ->check(word({"linear", "full", "rate"}))
+      ->type_name("linear|full|rate");
   app.add_option("--from-date", o->from_date, "dgemm: first day of the rows to use [all]")
       ->type_name("YYYY-MM-DD");
   app.add_option("--to-date", o->to_date, "dgemm: last day of the rows to use [all]")

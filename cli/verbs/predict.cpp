@@ -255,7 +255,8 @@ Action setup(CLI::App& app) {
          "--exchanges{messages}", o->exchanges,
          "how pivot exchanges are replayed: --exchanges=auto, =messages (each shares links; the bare flag), "
          "=series (each as if alone, faster) [auto: series where a trial shows the same]")
-      ->check(CLI::IsMember({"auto", "messages", "series"}));
+      ->check(word({"auto", "messages", "series"}))
+      ->type_name("auto|messages|series");
   hpl->add_flag("--closed-form", o->closed_form, "closed forms only, no replay: for any number of ranks");
   hpl->add_flag("--noise", o->predict.noise,
                 "kernels vary from call to call as the platform says, by --seed");

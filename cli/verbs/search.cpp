@@ -328,7 +328,9 @@ Result<void> search(Options& o) {
 
 Action setup(CLI::App& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("KIND", o->kind, "halo")->required();
+  app.add_option("KIND", o->kind, "what is exchanged: halo, a message to each neighbour of a rank")
+      ->required()
+      ->type_name("halo");
   app.add_option("--grid", o->grid,
                  "ranks of a regular grid: 4x2, 2x2x2; rank = x + X y + X Y z [or --pattern]")
       ->type_name("XxY[xZ]");
