@@ -65,7 +65,14 @@ class Lines {
                    fmt::format("{} characters", line.size()),
                    fmt::format("at most {}, the end of the line included", kMostOfLine));
     text_.remove_prefix(whole);
+    line_ = line;
     return line;
+  }
+  // About the value of that index in the line that was read last.
+  Error about_value(std::size_t index, std::string what, std::string expected) const {
+    Word w = next_word(line_, 0);
+    for (; index > 0; --index) w = next_word(line_, w.end);
+    return error(w.begin, what, line_.substr(w.begin, w.end - w.begin), std::move(expected));
   }
   Error error(std::size_t at, std::string what, std::string_view got, std::string expected) const {
     return bad_input(fmt::format("{}:{}:{}", name_, number_, at + 1), std::move(what), std::string(got),
@@ -134,15 +141,17 @@ class Lines {
  private:
   std::string_view text_;
   std::string name_;
+  std::string_view line_;
   int number_ = 0;
 };
 
 // A choice as HPL takes it: numbers beyond the known ones become `otherwise`.
 template <class E>
-E choice(std::int64_t v, std::size_t known, E otherwise, std::string_view meaning, const Lines& at,
-         std::vector<std::string>& notes, std::string_view name) {
+E choice(std::int64_t v, std::size_t known, E otherwise, std::string_view meaning, const Lines& at, HplDat& d,
+         std::string_view name) {
   if (v >= 0 && v < static_cast<std::int64_t>(known)) return static_cast<E>(v);
-  notes.push_back(fmt::format("{}: {} {} is unknown to HPL, which takes {}", at.here(), meaning, v, name));
+  d.notes.push_back(fmt::format("{}: {} {} is unknown to {}, which takes {}", at.here(), meaning, v,
+                                d.program == Program::kRocHpl ? "rocHPL" : "HPL", name));
   return otherwise;
 }
 
@@ -214,9 +223,11 @@ std::vector<HplConfig> HplDat::runs() const {
   return out;
 }
 
-Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
+Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name, Program program) {
   Lines in(text, name);
   HplDat d;
+  d.program = program;
+  const bool rochpl = program == Program::kRocHpl;
   const auto ints = [](const std::vector<std::int64_t>& v) { return std::vector<int>(v.begin(), v.end()); };
   for (const std::string_view title :
        {"the first title line", "the second title line", "the output file name"})
@@ -248,7 +259,7 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
     WEFT_ASSIGN(const auto values, in.list(count, what, -kMaxInt));
     std::vector<Factor> out;
     out.reserve(values.size());
-    for (const auto v : values) out.push_back(choice(v, 3, Factor::kRight, what, in, d.notes, "2 (right)"));
+    for (const auto v : values) out.push_back(choice(v, 3, Factor::kRight, what, in, d, "2 (right)"));
     return out;
   };
   WEFT_ASSIGN(d.pfact, factors("the number of panel factorisations", "PFACT"));
@@ -259,30 +270,45 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name) {
   WEFT_ASSIGN(d.rfact, factors("the number of recursive panel factorisations", "RFACT"));
   WEFT_ASSIGN(const auto bcasts, in.list("the number of broadcasts", "BCAST", -kMaxInt));
   d.bcast.clear();
+  const Bcast otherwise = rochpl ? Bcast::kLongM : Bcast::k1RingM;
   for (const auto v : bcasts)
-    d.bcast.push_back(choice(v, 6, Bcast::k1RingM, "BCAST", in, d.notes, "1 (1rM)"));
+    d.bcast.push_back(choice(v, kBcasts.size(), otherwise, "BCAST", in, d, rochpl ? "5 (LnM)" : "1 (1rM)"));
   WEFT_ASSIGN(const auto depths, in.list("the number of look-ahead depths", "DEPTH", 0, kMaxDepth));
   d.depth = ints(depths);
+  if (rochpl)
+    for (std::size_t i = 0; i < depths.size(); ++i)
+      if (depths[i] != 1) return in.about_value(i, "rocHPL takes no other DEPTH than 1", "1");
+  if (program == Program::kNvidia) {
+    // Runs that differ in it alone would be the same one.
+    if (depths.size() > 1)
+      d.notes.push_back(fmt::format("{}: DEPTH {} makes one run: nvidia always looks one panel ahead",
+                                    in.here(), fmt::join(depths, " ")));
+    d.depth = {1};
+  }
   WEFT_ASSIGN(const auto swap, in.single("SWAP"));
-  d.swap = choice(swap, 3, Swap::kSpreadRoll, "SWAP", in, d.notes, "1 (long)");
+  d.swap = choice(swap, kSwaps.size(), Swap::kSpreadRoll, "SWAP", in, d, "1 (long)");
+  if (rochpl && d.swap != Swap::kSpreadRoll)
+    return in.about_value(0, "rocHPL takes no other SWAP than 1", "1 (long)");
   WEFT_ASSIGN(const auto threshold, in.single("the swapping threshold"));
   d.swap_threshold = std::max<std::int64_t>(threshold, 0);
   const auto flag = [&](std::string_view what, int otherwise) -> Result<bool> {
     WEFT_ASSIGN(const auto v, in.single(what));
-    return choice(v, 2, otherwise, what, in, d.notes, otherwise == 0 ? "0" : "1") != 0;
+    return choice(v, 2, otherwise, what, in, d, otherwise == 0 ? "0" : "1") != 0;
   };
   WEFT_ASSIGN(const bool l1, flag("L1", 0));
   WEFT_ASSIGN(const bool u, flag("U", 0));
+  if (rochpl && u) return in.about_value(0, "rocHPL takes U in transposed form only", "0 (transposed)");
   WEFT_ASSIGN(d.equil, flag("the equilibration", 1));
+  if (rochpl && d.equil) return in.about_value(0, "rocHPL knows no equilibration", "0 (no)");
   d.l1_transposed = !l1, d.u_transposed = !u;
   WEFT_ASSIGN(const auto align, in.single("the memory alignment"));
   d.align = align <= 0 ? 4 : static_cast<int>(align);
   return d;
 }
 
-Result<HplDat> read_hpl_dat(const std::string& path) {
+Result<HplDat> read_hpl_dat(const std::string& path, Program program) {
   WEFT_ASSIGN(const std::string text, read_text(path, 1u << 20));
-  return parse_hpl_dat(text, path);
+  return parse_hpl_dat(text, path, program);
 }
 
 HplDat to_dat(const HplConfig& c) {
@@ -295,7 +321,11 @@ HplDat to_dat(const HplConfig& c) {
   return d;
 }
 
-std::string write_hpl_dat(const HplDat& d) {
+std::string write_hpl_dat(const HplDat& dat) {
+  HplDat d = dat;
+  // It ends on all others, whatever it does by itself.
+  if (d.program == Program::kRocHpl)
+    d.depth = {1}, d.swap = Swap::kSpreadRoll, d.u_transposed = true, d.equil = false;
   const auto number = [](const auto& v) { return fmt::format("{}", v); };
   const auto code = [](const auto& v) { return fmt::format("{}", static_cast<int>(v)); };
   std::string out = "HPL input file\nwritten by weft\n";

@@ -8,6 +8,8 @@
 //
 // Numbers out of range that HPL replaces without a word (PFACT 7 becomes right-looking, BCAST 9 becomes 1rM, SWAP 5
 // becomes long) are replaced in the same way and named in `notes`. What HPL refuses is an error with FILE:LINE:COLUMN.
+// rocHPL reads the same file otherwise (HPL_pdinfo.cpp): BCAST 9 becomes LnM, and it refuses any DEPTH and SWAP but 1, U and
+// equilibration but 0.
 // Beyond HPL: text where a number must stand, missing lines, and blanks that make HPL's own reader misread a list
 // (it steps over a value and one blank, so that extra blanks shift it) are errors.
 #pragma once
@@ -101,9 +103,9 @@ struct HplDat {
   bool u_transposed = kDefault.u_transposed;
   bool equil = kDefault.equil;
   int align = kDefault.align;
-  Program program = kDefault.program;  // not in the file
+  Program program = kDefault.program;  // not in the file, but who reads it
   RocHplArguments rochpl = kDefault.rochpl;
-  std::vector<std::string> notes;  // what HPL replaces silently, one sentence each
+  std::vector<std::string> notes;  // what the program replaces silently or does not read, one sentence each
 
   // The ranks that a job for all grids needs.
   [[nodiscard]] int ranks() const;
@@ -115,13 +117,16 @@ struct HplDat {
 inline constexpr int kMaxListValues = 20;               // HPL_MAX_PARAM
 inline constexpr std::int64_t kMaxProcesses = 1 << 20;  // of a grid; bounds what a generated trace allocates
 
-// Parses the text of a file; `name` is for messages. Errors: kBadInput with NAME:LINE:COLUMN.
-[[nodiscard]] Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name);
+// Parses the text of a file as `program` does; `name` is for messages. Of nvidia DEPTH is {1}, whatever the file says.
+// Errors: kBadInput with NAME:LINE:COLUMN.
+[[nodiscard]] Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name,
+                                           Program program = HplDat::kDefault.program);
 // Reads the file. Errors: as above, and kBadInput if it can't be read.
-[[nodiscard]] Result<HplDat> read_hpl_dat(const std::string& path);
+[[nodiscard]] Result<HplDat> read_hpl_dat(const std::string& path,
+                                          Program program = HplDat::kDefault.program);
 // The lists with one value each.
 [[nodiscard]] HplDat to_dat(const HplConfig& config);
-// The text of a file that HPL reads as `dat`.
+// The text of a file that dat.program reads as `dat`. What rocHPL takes one value of has that one.
 [[nodiscard]] std::string write_hpl_dat(const HplDat& dat);
 // What HPL, or a process with that many ranks, can't run: n < 0, nb < 1, sizes beyond HPL's int. kBadInput.
 [[nodiscard]] Result<void> check_config(const HplConfig& config);

@@ -145,10 +145,8 @@ void add_hpl_flags(CLI::App& app, HplFlags& f, bool for_platform) {
 
 namespace {
 
-Result<void> program_of(const HplFlags& f, HplDat& d) {
-  if (!f.program.empty()) {
-    WEFT_ASSIGN(d.program, parse_program(f.program, "--program"));
-  }
+// What beside the lines of an HPL.dat d.program is told, and its own lines where there is no file.
+Result<void> set_program(const HplFlags& f, HplDat& d) {
   if (f.dat.empty() && on_accelerators(d.program)) d.depth = {1}, d.swap = Swap::kSpreadRoll;
   if (f.dat.empty() && d.program == Program::kRocHpl) {
     // Without an HPL.dat: what its command line takes.
@@ -202,10 +200,13 @@ Result<void> program_of(const HplFlags& f, HplDat& d) {
 
 Result<HplDat> hpl_dat_of(const HplFlags& f) {
   HplDat d;
-  if (!f.dat.empty()) {
-    WEFT_ASSIGN(d, read_hpl_dat(f.dat));
+  if (!f.program.empty()) {
+    WEFT_ASSIGN(d.program, parse_program(f.program, "--program"));
   }
-  WEFT_TRY(program_of(f, d));
+  if (!f.dat.empty()) {
+    WEFT_ASSIGN(d, read_hpl_dat(f.dat, d.program));
+  }
+  WEFT_TRY(set_program(f, d));
   WEFT_TRY(numbers(f.n, "--n", 0, d.n));
   WEFT_TRY(numbers(f.nb, "--nb", 1, d.nb));
   WEFT_TRY(numbers(f.nbmin, "--nbmin", 1, d.nbmin));

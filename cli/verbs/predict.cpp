@@ -77,10 +77,11 @@ std::vector<PredictionJob> jobs_of(const Options& o, const std::vector<Predictio
   return jobs;
 }
 
-// What is to know beside the predictions of all tasks; of several platforms with their names.
+// What is to know beside the predictions of all tasks: of the HPL.dat, which is the same for all, and of the platforms, with
+// their names where there are several.
 std::vector<std::string> warnings_of(const std::vector<PredictionTask>& tasks,
                                      const predict::PredictOptions& options) {
-  std::vector<std::string> out;
+  std::vector<std::string> out = tasks.front().chosen.dat.notes;
   for (const PredictionTask& task : tasks) {
     const std::string whose = tasks.size() == 1 ? "" : predict::platform_label(task.platform) + ": ";
     for (const auto& told : {predict::hpl_warnings(task.platform, task.configs, options),

@@ -54,7 +54,7 @@ Result<void> run(Options& o) {
   WEFT_ASSIGN(const auto chosen, hpl_dat_for(o.hpl, platform, o.map, o.common.seed));
   const HplConfig base = chosen.dat.runs().front();
   const HplFlags& given = o.hpl;
-  // rocHPL reads DEPTH and SWAP and goes its own way.
+  // Programs on accelerators have one way for both.
   const bool netlib = base.program == hpl_gen::Program::kNetlib;
   const hpl_gen::SearchSpace space =
       predict::tuning_space(chosen.dat, {.nb = given.nb.empty(),
@@ -104,7 +104,8 @@ Result<void> run(Options& o) {
   facts.space = &space;
   facts.result = &result;
   facts.chosen = chosen.chosen;
-  facts.warnings = pivot_warnings(options.pivots);
+  facts.warnings = chosen.dat.notes;
+  for (std::string& w : pivot_warnings(options.pivots)) facts.warnings.push_back(std::move(w));
   for (std::string& w : predict::hpl_warnings(platform, sizes_of(space, base), options))
     facts.warnings.push_back(std::move(w));
   facts.hpl_dat = hpl_gen::write_hpl_dat(hpl_gen::to_dat(result.best.config));

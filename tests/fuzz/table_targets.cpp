@@ -16,11 +16,20 @@ namespace weft::fuzz {
 namespace {
 
 bool run_hpl_dat(std::string_view bytes) {
-  const auto dat = hpl_gen::parse_hpl_dat(bytes, "F");
+  const auto read_as = [&](hpl_gen::Program program) {
+    auto dat = hpl_gen::parse_hpl_dat(bytes, "F", program);
+    if (!dat) return dat;
+    const auto again = hpl_gen::parse_hpl_dat(hpl_gen::write_hpl_dat(*dat), "again", program);
+    require(again && again->n == dat->n && again->grids == dat->grids && again->bcast == dat->bcast &&
+                again->depth == dat->depth && again->swap == dat->swap,
+            "an HPL.dat that was written back says the same");
+    return dat;
+  };
+  const auto dat = read_as(hpl_gen::Program::kNetlib);
+  const auto rochpl = read_as(hpl_gen::Program::kRocHpl);
+  const auto nvidia = read_as(hpl_gen::Program::kNvidia);
+  require(!dat == !nvidia && (dat || !rochpl), "accelerators' programs take nothing that HPL does not");
   if (!dat) return false;
-  const auto again = hpl_gen::parse_hpl_dat(hpl_gen::write_hpl_dat(*dat), "again");
-  require(again && again->n == dat->n && again->grids == dat->grids && again->bcast == dat->bcast,
-          "an HPL.dat that was written back says the same");
   if (dat->run_count() > 2 || dat->ranks() > 16) return true;
   for (const hpl_gen::HplConfig& c : dat->runs()) {
     if (c.n > 200 || c.n / c.nb > 40 || !hpl_gen::check_config(c)) continue;

@@ -5,6 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "core/rng.hpp"
 
 namespace weft::hpl_gen {
@@ -58,6 +63,23 @@ Result<HplDat> with(std::size_t line, const std::string& replacement) {
   auto v = lines();
   v[line - 1] = replacement;
   return parse_hpl_dat(text_of(v), "HPL.dat");
+}
+
+// rocHPL's own scripts/HPL.dat (v6.1.0) in the lines that are others than those above.
+std::vector<std::string> rochpl_lines() {
+  auto v = lines();
+  v[22] = "6            BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)";
+  v[24] = "1            DEPTHs (>=0)";
+  v[25] = "1            SWAP (0=bin-exch,1=long,2=mix)";
+  v[27] = "1            L1 in (0=transposed,1=no-transposed) form";
+  v[29] = "0            Equilibration (0=no,1=yes)";
+  return v;
+}
+
+Result<HplDat> rochpl_with(std::size_t line, const std::string& replacement) {
+  auto v = rochpl_lines();
+  v[line - 1] = replacement;
+  return parse_hpl_dat(text_of(v), "HPL.dat", Program::kRocHpl);
 }
 
 TEST(HplDat, WithoutAFileIsTheDefaultRunAlone) {
@@ -138,6 +160,78 @@ TEST(HplDat, NumbersThatHplReplacesAreReplacedAndNamed) {
   EXPECT_EQ(with(9, "2 PMAP")->pmap, ProcessMap::kRowMajor);
   EXPECT_EQ(with(31, "-1 align")->align, 4);
   EXPECT_EQ(with(27, "-5 threshold")->swap_threshold, 0);
+}
+
+// HPL_pdinfo.cpp, v6.1.0: any other DEPTH, SWAP, form of U and equilibration is "Illegal input in file HPL.dat".
+TEST(HplDat, OfRocHplHasTheOneDepthSwapFormOfUAndEquilibrationThatItTakes) {
+  const auto d = parse_hpl_dat(text_of(rochpl_lines()), "HPL.dat", Program::kRocHpl);
+  ASSERT_TRUE(d) << d.error().message();
+  EXPECT_EQ(d->program, Program::kRocHpl);
+  EXPECT_EQ(d->swap, Swap::kSpreadRoll);
+  EXPECT_FALSE(d->equil);
+  EXPECT_TRUE(d->u_transposed);
+  EXPECT_THAT(d->depth, ElementsAre(1));
+  for (const auto& [line, text, what] : std::vector<std::tuple<std::size_t, std::string, std::string>>{
+           {25, "0 DEPTH", "HPL.dat:25:1: error: rocHPL takes no other DEPTH than 1; got \"0\"; expected 1"},
+           {25, "2 DEPTH", "HPL.dat:25:1: error: rocHPL takes no other DEPTH than 1; got \"2\""},
+           {26, "0 SWAP",
+            "HPL.dat:26:1: error: rocHPL takes no other SWAP than 1; got \"0\"; expected 1 (long)"},
+           {26, " 2 SWAP", "HPL.dat:26:2: error: rocHPL takes no other SWAP than 1; got \"2\""},
+           {29, "1 U", "HPL.dat:29:1: error: rocHPL takes U in transposed form only; got \"1\""},
+           {30, "1 Equilibration", "HPL.dat:30:1: error: rocHPL knows no equilibration; got \"1\""},
+           {30, "7 Equilibration", "HPL.dat:30:1: error: rocHPL knows no equilibration; got \"7\""}}) {
+    const auto refused = rochpl_with(line, text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_THAT(refused.error().message(), HasSubstr(what));
+    EXPECT_EQ(refused.error().code, ErrorCode::kBadInput);
+    EXPECT_TRUE(with(line, text)) << "HPL takes it: " << text;
+  }
+  auto depths = rochpl_lines();
+  depths[23] = "2            # of lookahead depth", depths[24] = "1 0          DEPTHs (>=0)";
+  EXPECT_THAT(parse_hpl_dat(text_of(depths), "HPL.dat", Program::kRocHpl).error().message(),
+              HasSubstr("HPL.dat:25:3: error: rocHPL takes no other DEPTH than 1; got \"0\""));
+  // What it replaces by what it takes is no fault.
+  for (const auto& [line, text] : {std::pair<std::size_t, std::string>{26, "5 SWAP"}, {29, "5 U"}})
+    EXPECT_THAT(rochpl_with(line, text)->notes, testing::Contains(HasSubstr("is unknown to rocHPL")));
+}
+
+TEST(HplDat, OfRocHplHasTheModifiedLongBroadcastForAllThatItDoesNotKnow) {
+  for (const char* unknown : {"6", "9", "-1"}) {
+    const auto d = rochpl_with(23, unknown);
+    ASSERT_TRUE(d) << d.error().message();
+    EXPECT_THAT(d->bcast, ElementsAre(Bcast::kLongM));
+    EXPECT_THAT(d->notes, ElementsAre(fmt::format(
+                              "HPL.dat:23: BCAST {} is unknown to rocHPL, which takes 5 (LnM)", unknown)));
+  }
+  EXPECT_THAT(rochpl_with(23, "1")->bcast, ElementsAre(Bcast::k1RingM));
+}
+
+TEST(HplDat, OfNvidiaHasOneRunForAllDepths) {
+  auto v = lines();
+  v[23] = "3            # of lookahead depth", v[24] = "0 1 2        DEPTHs (>=0)";
+  const auto d = parse_hpl_dat(text_of(v), "HPL.dat", Program::kNvidia);
+  ASSERT_TRUE(d) << d.error().message();
+  EXPECT_THAT(d->depth, ElementsAre(1));
+  EXPECT_THAT(d->notes,
+              ElementsAre("HPL.dat:25: DEPTH 0 1 2 makes one run: nvidia always looks one panel ahead"));
+  EXPECT_EQ(parse_hpl_dat(text_of(v), "HPL.dat")->run_count(), 3 * d->run_count());
+  EXPECT_THAT(parse_hpl_dat(text_of(lines()), "HPL.dat", Program::kNvidia)->notes, testing::IsEmpty());
+}
+
+TEST(HplDat, WrittenForRocHplIsOneThatItTakes) {
+  HplConfig c;
+  c.program = Program::kRocHpl;
+  for (const Swap swap : {Swap::kBinaryExchange, Swap::kSpreadRoll, Swap::kMix})
+    for (const bool either : {false, true}) {
+      c.swap = swap, c.depth = either ? 0 : 3, c.equil = either, c.u_transposed = either;
+      const std::string text = write_hpl_dat(to_dat(c));
+      const auto back = parse_hpl_dat(text, "written", Program::kRocHpl);
+      ASSERT_TRUE(back) << back.error().message();
+      EXPECT_THAT(text, HasSubstr("\n1            number of DEPTHs\n1            DEPTH"));
+      EXPECT_THAT(text, HasSubstr("\n1            SWAP"));
+      EXPECT_THAT(text, HasSubstr("\n0            U "));
+      EXPECT_THAT(text, HasSubstr("\n0            equilibration"));
+    }
 }
 
 TEST(HplDat, FaultsAreAnsweredWithLineColumnAndMeaning) {

@@ -80,9 +80,8 @@ TEST(RocHpl, EveryCallOfNineRecordedRunsIsGeneratedInItsOrder) {
   std::size_t runs = 0, calls = 0;
   for (const auto& entry : fs::directory_iterator(dir)) {
     SCOPED_TRACE(entry.path().filename().string());
-    auto dat = read_hpl_dat((entry.path() / "HPL.dat").string());
+    auto dat = read_hpl_dat((entry.path() / "HPL.dat").string(), Program::kRocHpl);
     ASSERT_TRUE(dat) << dat.error().message();
-    dat->program = Program::kRocHpl;
     std::ifstream(entry.path() / "split.txt") >> dat->rochpl.split;
     HplTraceOptions options;
     options.pivots = PivotKind::kExact;
