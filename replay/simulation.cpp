@@ -28,7 +28,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       cost_(platform.mpi, options),
       causes_(ranks_.count(), cost_.known_at_once()),
       hindsight_({options.critical_path, options.wait_states, trace.regions().size(), options.on_no_ideal},
-                 cost_, ranks_, causes_, agenda_),
+                 cost_, comms_, ranks_, causes_, agenda_),
       waits_(ranks_, causes_, hindsight_, agenda_),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
       devices_(ranks_.count(), options, waits_, hindsight_, agenda_),

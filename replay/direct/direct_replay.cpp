@@ -47,7 +47,7 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
       causes_(ranks_.count(), cost_.known_at_once()),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
       regions_(trace.regions().size(), ranks_.count(), options.ideal_network),
-      hindsight_({}, cost_, ranks_, causes_, agenda_),
+      hindsight_({}, cost_, comms_, ranks_, causes_, agenda_),
       run_ahead_(ranks_, compute_, *this, causes_, agenda_, cost_,
                  !cost_.known_at_once() && options.join_computations),
       series_({routes_, network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_, compute_,

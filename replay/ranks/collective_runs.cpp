@@ -30,8 +30,7 @@ std::uint32_t CollectiveRuns::begin(std::uint32_t r, const traces::Op& op, Targe
     agenda_.fail(std::move(call).error());
     return kNone;
   }
-  hindsight_.run_begins(run, r,
-                        {*comm, traces::blocking_form(op.kind), call->ranks, c.rounds.me(), call->root});
+  hindsight_.run_begins(run, r, {*comm, traces::blocking_form(op.kind), c.rounds.me(), call->root});
   c.rank = r;
   c.target = target;
   c.pending = 0;

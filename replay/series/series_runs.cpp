@@ -239,7 +239,7 @@ void SeriesRuns::wake(std::size_t distance, Instant base, std::uint32_t comm, st
   m.waited[static_cast<std::size_t>(Cause::kLateSender)] += (end - base).seconds() - times_[distance];
   causes_.waited_for_series(m.rank, m.waited, (end - k.op_start) - computed);
   hindsight_.series_over(m.rank, last, past, end, computed, m.waited);
-  hindsight_.in_series(m.rank, comm, static_cast<std::uint32_t>(column_.size()), last, end, computed);
+  hindsight_.in_series(m.rank, comm, last, end, computed);
   ways_.traffic.happened(m.rank, end);
   agenda_.post(end, EventKind::kRankTimer, m.rank);
 }

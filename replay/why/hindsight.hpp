@@ -29,12 +29,12 @@ class Hindsight {
     std::function<void()> no_ideal{};  // ReplayOptions::on_no_ideal
   };
   // All outlive it.
-  Hindsight(Wanted wanted, const MessageCost& cost, const Ranks& ranks, CauseBook& causes,
-            const Agenda& agenda)
+  Hindsight(Wanted wanted, const MessageCost& cost, const Communicators& comms, const Ranks& ranks,
+            CauseBook& causes, const Agenda& agenda)
       : any_(wanted.path || wanted.wait_states),
         path_(wanted.path, cost, ranks, causes, agenda),
         ideal_(wanted.path, ranks, wanted.regions, std::move(wanted.no_ideal)),
-        waits_(wanted.wait_states, cost.known_at_once(), ranks, agenda) {}
+        waits_(wanted.wait_states, cost.known_at_once(), comms, ranks, agenda) {}
 
   [[nodiscard]] bool any() const { return any_; }
   [[nodiscard]] CriticalPath& path() { return path_; }
@@ -124,9 +124,8 @@ class Hindsight {
     path_.series_over(rank, last, past, end, computed, seconds);
   }
   void series_told(std::uint32_t past) { path_.series_told(past); }
-  void in_series(std::uint32_t rank, std::uint32_t comm, std::uint32_t size, std::uint32_t last, Instant end,
-                 Elapsed computed) {
-    waits_.in_series(rank, comm, size, last, end, computed);
+  void in_series(std::uint32_t rank, std::uint32_t comm, std::uint32_t last, Instant end, Elapsed computed) {
+    waits_.in_series(rank, comm, last, end, computed);
   }
 
   // ---- Ranks: a request of one has no message; it has waited for those of `slots`; its operation is over; what it does depends on

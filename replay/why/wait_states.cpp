@@ -17,7 +17,7 @@ using traces::OpKind;
 constexpr std::uint64_t key(std::uint32_t high, std::uint32_t low) {
   return (std::uint64_t{high} << 32) | low;
 }
-// Nothing: nobody waits for all of the others, nor they for it (neighbourhood collectives).
+// Nothing: who waits for whom is not a matter of the collective alone (neighbourhood collectives).
 std::optional<WaitKind> kind_of(OpKind k) {
   if (k >= OpKind::neighbor_allgather && k <= OpKind::neighbor_alltoallw) return std::nullopt;
   switch (k) {
@@ -39,10 +39,13 @@ std::optional<WaitKind> kind_of(OpKind k) {
   }
 }
 
+bool all_wait_for_all(std::optional<WaitKind> k) { return k == WaitKind::kBarrier || k == WaitKind::kNxN; }
+
 }  // namespace
 
-WaitStates::WaitStates(bool on, bool known_at_once, const Ranks& ranks, const Agenda& agenda)
-    : on_(on), known_at_once_(known_at_once), ranks_(ranks), agenda_(agenda) {
+WaitStates::WaitStates(bool on, bool known_at_once, const Communicators& comms, const Ranks& ranks,
+                       const Agenda& agenda)
+    : on_(on), known_at_once_(known_at_once), comms_(comms), ranks_(ranks), agenda_(agenda) {
   if (on_) logs_.resize(ranks.count());
 }
 
@@ -146,23 +149,32 @@ WaitStates::Tick WaitStates::last_met(std::uint32_t rank, std::uint32_t other, T
     const Met& met = found->second;
     latest = met.last <= by ? met.last : met.before;
   }
-  const auto& mine = logs_[rank].calls;
-  const auto& others = logs_[other].calls;
-  for (auto i = mine.begin(), j = others.begin(); i != mine.end() && j != others.end();) {
-    if (i->first != j->first) {
-      ++(i->first < j->first ? i : j);
-      continue;
-    }
-    for (std::uint32_t n = std::min(i->second, j->second); n > 0; --n) {
-      const Meeting& m = meetings_[i->first][n - 1];
-      if (m.last <= latest) break;
-      if (m.came < m.size || m.last > by) continue;
-      latest = m.last;
-      break;
-    }
-    ++i, ++j;
+  const auto until = [by](const std::vector<Joined>& list) {
+    return std::upper_bound(list.begin(), list.end(), by,
+                            [](Tick t, const Joined& at) { return t < at.when; });
+  };
+  // Backwards through what both joined: where one joined, and the other had, they met at that instant, and not later.
+  const auto& mine = logs_[rank].joined;
+  const auto& others = logs_[other].joined;
+  for (auto i = until(mine), j = until(others); i != mine.begin() || j != others.begin();) {
+    const bool is_mine = j == others.begin() || (i != mine.begin() && (i - 1)->when >= (j - 1)->when);
+    const Joined& at = is_mine ? *--i : *--j;
+    if (at.when <= latest) break;
+    if (is_mine ? both_joined(at, rank, other) : both_joined(at, other, rank)) return at.when;
   }
   return latest;
+}
+
+bool WaitStates::both_joined(const Joined& at, std::uint32_t rank, std::uint32_t other) const {
+  const std::int64_t me = comms_.rank_in(at.comm, other);
+  if (me < 0) return false;
+  const Meetings& meetings = meetings_[at.comm];
+  const Meeting& m = meetings.list[at.nth];
+  if (m.row == kNone) return true;
+  if (m.kind == WaitKind::kEarlyScan) return me < comms_.rank_in(at.comm, rank);
+  // Where there is a root to wait for, it had come.
+  const Tick came = meetings.comings[m.row * comms_.members(at.comm).size() + static_cast<std::size_t>(me)];
+  return came >= 0 && came <= at.when;
 }
 
 // ---- Waits.
@@ -177,22 +189,29 @@ void WaitStates::woken(std::uint32_t rank, const Message& m, bool sender) {
   waited(rank, m.dst, std::max(from, asked), tick(m.matched), WaitKind::kLateReceiver);
 }
 
-WaitStates::Meeting& WaitStates::come(std::uint32_t rank, std::uint32_t comm, std::uint32_t size, Tick when) {
+std::uint32_t WaitStates::come(std::uint32_t rank, std::uint32_t comm, std::optional<WaitKind> kind,
+                               Tick when) {
   if (comm >= meetings_.size()) meetings_.resize(comm + std::size_t{1});
-  auto& list = meetings_[comm];
+  Meetings& meetings = meetings_[comm];
   const std::uint32_t nth = count_of(rank, comm)++;
-  if (nth >= list.size()) list.resize(nth + std::size_t{1});
-  Meeting& m = list[nth];
-  m.size = size;
-  ++m.came;
+  if (nth >= meetings.list.size()) {
+    Meeting& m = meetings.list.emplace_back();
+    m.kind = kind;
+    if (!all_wait_for_all(kind)) {
+      m.row = meetings.rows++;
+      meetings.comings.resize(meetings.rows * comms_.members(comm).size(), -1);
+    }
+  }
+  Meeting& m = meetings.list[nth];
   m.last = std::max(m.last, when);
-  return m;
+  return nth;
 }
 
 void WaitStates::comes(std::uint32_t run, std::uint32_t rank, const Call& call) {
   if (!on_) return;
   cut(rank, now());
-  Meeting& m = come(rank, call.comm, call.size, now());
+  const std::uint32_t nth = come(rank, call.comm, kind_of(call.kind), now());
+  Meeting& m = meetings_[call.comm].list[nth];
   m.last_rank = rank;
   if (call.me == call.root) {
     m.root = now();
@@ -202,39 +221,68 @@ void WaitStates::comes(std::uint32_t run, std::uint32_t rank, const Call& call) 
     m.first_rank = rank;
   }
   if (run >= runs_.size()) runs_.resize(run + std::size_t{1});
-  runs_[run] = {call, count_of(rank, call.comm) - 1};
-  if (kind_of(call.kind) != WaitKind::kEarlyScan) return;
-  auto& scan = scans_[key(call.comm, runs_[run].nth)];
-  scan.resize(call.size, {-1, kNone});
-  scan[call.me] = {now(), rank};
+  runs_[run] = {call, nth};
+  joins(call, nth);
+}
+
+void WaitStates::joins(const Call& call, std::uint32_t nth) {
+  const auto& members = comms_.members(call.comm);
+  const auto joined_by = [&](std::size_t me) {
+    joined(static_cast<std::uint32_t>(members[me]), {now(), call.comm, nth});
+  };
+  Meeting& m = meetings_[call.comm].list[nth];
+  if (m.row == kNone) {
+    if (++m.came < members.size()) return;
+    for (std::size_t i = 0; i < members.size(); ++i) joined_by(i);
+    return;
+  }
+  coming(call.comm, m, call.me) = now();
+  if (m.kind == WaitKind::kEarlyScan) {
+    for (; m.came < members.size() && coming(call.comm, m, m.came) >= 0; ++m.came) joined_by(m.came);
+  } else if (m.kind != WaitKind::kLateBroadcast) {
+    joined_by(call.me);
+  } else if (call.me == call.root) {
+    for (std::size_t i = 0; i < members.size(); ++i)
+      if (coming(call.comm, m, i) >= 0) joined_by(i);
+  } else if (m.root_rank != kNone) {
+    joined_by(call.me);
+  }
+}
+
+void WaitStates::joined(std::uint32_t rank, Joined at) {
+  auto& list = logs_[rank].joined;
+  list.push_back(at);
+  // A series may be told later than it was joined.
+  for (auto i = list.end() - 1; i != list.begin() && (i - 1)->when > i->when; --i) std::swap(*i, *(i - 1));
 }
 
 void WaitStates::woken_by_run(std::uint32_t rank, std::uint32_t run) {
   if (!on_) return;
   const auto& [call, nth] = runs_[run];
-  const auto kind = kind_of(call.kind);
-  if (!kind) return;
-  const Meeting& m = meetings_[call.comm][nth];
+  const Meeting& m = meetings_[call.comm].list[nth];
+  if (!m.kind) return;
   std::pair<Tick, std::uint32_t> late{m.last, m.last_rank};
-  if (*kind == WaitKind::kLateBroadcast) {
+  if (*m.kind == WaitKind::kLateBroadcast) {
     late = {m.root, m.root_rank};
-  } else if (*kind == WaitKind::kEarlyReduce) {
+  } else if (*m.kind == WaitKind::kEarlyReduce) {
     late = {m.first, call.me == call.root ? m.first_rank : kNone};
-  } else if (*kind == WaitKind::kEarlyScan) {
-    const auto& scan = scans_[key(call.comm, nth)];
-    late = *std::max_element(scan.begin(), scan.begin() + call.me + 1);
+  } else if (*m.kind == WaitKind::kEarlyScan) {
+    const auto& members = comms_.members(call.comm);
+    late = {-1, kNone};
+    for (std::size_t i = 0; i <= call.me; ++i)
+      late = std::max(late, {coming(call.comm, m, i), static_cast<std::uint32_t>(members[i])});
   }
   if (late.second == kNone) return;
-  waited(rank, late.second, tick(ranks_[rank].blocked_since), std::min(now(), late.first), *kind);
+  waited(rank, late.second, tick(ranks_[rank].blocked_since), std::min(now(), late.first), *m.kind);
 }
 
-void WaitStates::in_series(std::uint32_t rank, std::uint32_t comm, std::uint32_t size, std::uint32_t last,
-                           Instant end, Elapsed computed) {
+void WaitStates::in_series(std::uint32_t rank, std::uint32_t comm, std::uint32_t last, Instant end,
+                           Elapsed computed) {
   if (!on_) return;
-  const Tick began = tick(ranks_[rank].op_start);
+  const Tick began = tick(ranks_[rank].op_start), all_there = tick(ranks_[last].op_start);
   cut(rank, began, computed);
-  cut(last, tick(ranks_[last].op_start));
-  come(rank, comm, size, tick(ranks_[last].op_start));
+  cut(last, all_there);
+  joined(rank, {all_there, comm, come(rank, comm, WaitKind::kNxN, all_there)});
   // It may compute before its first exchange, too.
   const Tick idle = tick(end) - computed.rounded().count();
   waited(rank, last, began, std::min(now(), idle), WaitKind::kNxN, computed);

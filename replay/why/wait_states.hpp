@@ -13,15 +13,18 @@
 //  2. What a wait is blamed on was recorded before it: blame is handed on from the newest wait to the oldest.
 // Complexity: O(what two ranks did since they met) a wait, once more O(1) a wait for the blame. Memory 32 B a stretch
 // (at most three a message, one a region and a wait), 80 B a wait, 16 B a delay of it, about 60 B a pair of ranks that
-// exchange messages, 48 B a collective. Switched off, a test of one flag each.
+// exchange messages, 48 B a collective, 16 B a rank in it, 8 B more where not everybody waits for all. Switched off, a
+// test of one flag each.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "replay/agenda.hpp"
+#include "replay/communicators.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/results.hpp"
@@ -32,9 +35,10 @@ namespace weft::replay {
 
 class WaitStates {
  public:
-  // Both outlive it. `on`: otherwise it does nothing, and there is no result().
+  // All outlive it. `on`: otherwise it does nothing, and there is no result().
   // `known_at_once`: as MessageCost says.
-  WaitStates(bool on, bool known_at_once, const Ranks& ranks, const Agenda& agenda);
+  WaitStates(bool on, bool known_at_once, const Communicators& comms, const Ranks& ranks,
+             const Agenda& agenda);
   [[nodiscard]] bool on() const { return on_; }
 
   // ---- Messages; those of collectives do not count. m is posted now, for a send that its sender called before.
@@ -55,19 +59,17 @@ class WaitStates {
   // ---- Collectives.
   struct Call {
     std::uint32_t comm = 0;
-    traces::OpKind kind{};   // blocking form
-    std::uint32_t size = 1;  // of the communicator
-    std::uint32_t me = 0;    // rank there
+    traces::OpKind kind{};  // blocking form
+    std::uint32_t me = 0;   // rank in the communicator
     std::uint32_t root = 0;
   };
   // `rank` comes to a collective, which is `run` from here on.
   void comes(std::uint32_t run, std::uint32_t rank, const Call& call);
   // A rank that was blocked goes on because `run` is over.
   void woken_by_run(std::uint32_t rank, std::uint32_t run);
-  // A series of exchanges of `size` ranks, who are all there: `last` came last, now.
+  // A series of exchanges of ranks who are all there: `last` came last, now.
   // Its member `rank` goes on at `end`, after it computed for `computed`, which is in its account already.
-  void in_series(std::uint32_t rank, std::uint32_t comm, std::uint32_t size, std::uint32_t last, Instant end,
-                 Elapsed computed);
+  void in_series(std::uint32_t rank, std::uint32_t comm, std::uint32_t last, Instant end, Elapsed computed);
 
   // From here on the rank is in `region` (kNone: in none).
   void enters(std::uint32_t rank, std::uint32_t region);
@@ -97,9 +99,16 @@ class WaitStates {
     std::uint32_t activity = 0;  // of the late one: twice (region + 1), one more: communication
     Tick size = 0;
   };
+  // A rank, and whoever it waits for there, had come to the n-th collective of a communicator: it met those of whom the
+  // same is true.
+  struct Joined {
+    Tick when;
+    std::uint32_t comm, nth;
+  };
   struct Log {
     std::vector<Stretch> stretches;
     std::vector<std::uint32_t> waits;
+    std::vector<Joined> joined;  // in the order of time
     Tick until = 0, computed = 0;
     std::uint32_t region = kNone;
     std::vector<std::pair<std::uint32_t, std::uint32_t>>
@@ -113,7 +122,14 @@ class WaitStates {
   struct Meeting {
     Tick last = 0, first = 0, root = -1;  // first: of those that are not the root
     std::uint32_t last_rank = kNone, first_rank = kNone, root_rank = kNone;
-    std::uint32_t came = 0, size = 0;
+    std::uint32_t came = 0;          // how many; of a scan: of the lowest ranks, without a gap
+    std::uint32_t row = kNone;       // of `comings`; kNone: everybody waits for all
+    std::optional<WaitKind> kind{};  // as the first one called it
+  };
+  struct Meetings {
+    std::vector<Meeting> list;
+    std::vector<Tick> comings;  // by row and rank of the communicator; -1: not yet
+    std::uint32_t rows = 0;
   };
   struct Run {
     Call call;
@@ -130,9 +146,18 @@ class WaitStates {
   void pair_met(const Message& m, std::uint32_t receive, bool late);
   void pair_met(std::uint32_t of, std::uint32_t with, Tick when);
   [[nodiscard]] std::uint32_t& count_of(std::uint32_t rank, std::uint32_t comm);
-  Meeting& come(std::uint32_t rank, std::uint32_t comm, std::uint32_t size, Tick when);
+  // `rank` comes to its next collective of `comm`, the n-th.
+  std::uint32_t come(std::uint32_t rank, std::uint32_t comm, std::optional<WaitKind> kind, Tick when);
+  // Those who have joined it now that `call.me` came.
+  void joins(const Call& call, std::uint32_t nth);
+  void joined(std::uint32_t rank, Joined at);
+  [[nodiscard]] Tick& coming(std::uint32_t comm, const Meeting& m, std::size_t me) {
+    return meetings_[comm].comings[m.row * comms_.members(comm).size() + me];
+  }
   // When both last met, as far as it was not after `by`.
   [[nodiscard]] Tick last_met(std::uint32_t rank, std::uint32_t other, Tick by) const;
+  // Whether `other` had joined that collective when `rank` did.
+  [[nodiscard]] bool both_joined(const Joined& at, std::uint32_t rank, std::uint32_t other) const;
   // `rank` waited for `late` from `begin` to `end`; `not_yet`: as cut().
   void waited(std::uint32_t rank, std::uint32_t late, Tick begin, Tick end, WaitKind kind,
               Elapsed not_yet = kNoTime);
@@ -146,6 +171,7 @@ class WaitStates {
 
   bool on_;
   bool known_at_once_;
+  const Communicators& comms_;
   const Ranks& ranks_;
   const Agenda& agenda_;
   std::vector<Log> logs_;  // by rank
@@ -153,9 +179,7 @@ class WaitStates {
   std::vector<Delay> delays_;
   std::vector<Tick> receives_;                  // by receive: when it was called
   std::unordered_map<std::uint64_t, Met> met_;  // by rank and other
-  std::vector<std::vector<Meeting>> meetings_;  // by communicator
-  // By communicator and meeting: when each came, and who.
-  std::unordered_map<std::uint64_t, std::vector<std::pair<Tick, std::uint32_t>>> scans_;
+  std::vector<Meetings> meetings_;              // by communicator
   std::vector<Run> runs_;
   std::vector<Tick> activity_;             // of find_delays
   std::vector<std::uint32_t> activities_;  // those that are not 0 there

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "replay/agenda.hpp"
+#include "replay/communicators.hpp"
 #include "replay/engine.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
@@ -27,6 +28,7 @@ struct BareReplay {
   topology::Platform platform;
   MessageCost cost;
   Agenda agenda;
+  Communicators comms;
   Ranks ranks;
   CauseBook causes;
   Hindsight hindsight;
@@ -35,9 +37,10 @@ struct BareReplay {
       : trace(std::move(t)),
         platform(std::move(p)),
         cost(platform.mpi),
+        comms(trace.communicators()),
         ranks(trace),
         causes(ranks.count(), false),
-        hindsight({}, cost, ranks, causes, agenda) {}
+        hindsight({}, cost, comms, ranks, causes, agenda) {}
 
   static topology::Platform load(const std::string& shorthand) {
     auto p = topology::load_platform(shorthand);

@@ -20,7 +20,6 @@ constexpr Duration kSend{3'000}, kRecv{5'000}, kWay{70'000};
 
 // Everything a replay has around its collectives, and posts that meet in the order of their channel.
 struct World : BareReplay {
-  Communicators comms;
   Waits waits;
   CollectiveRuns runs;
 
@@ -45,7 +44,6 @@ struct World : BareReplay {
   }
   World(MemoryTrace t, bool cpu, const CollectiveAlgorithm* algorithm = nullptr)
       : BareReplay(std::move(t), overheads(cpu)),
-        comms(trace.communicators()),
         waits(ranks, causes, hindsight, agenda),
         runs(comms, choice(algorithm), cost, ranks, waits, causes, hindsight, agenda) {
     while (ranks.any_ready()) (void)ranks.take_ready();

@@ -22,7 +22,6 @@ constexpr std::int64_t kBytes = 5'000;
 constexpr double kRate = 10e9;
 
 struct World : BareMessages {
-  Communicators comms;
   network::Network network;
   MessageRouter router;
   Traffic traffic;
@@ -36,7 +35,6 @@ struct World : BareMessages {
   }
   explicit World(MemoryTrace t)
       : BareMessages(std::move(t), with_overheads()),
-        comms(trace.communicators()),
         network(platform.fabric.links().capacity, *network::make_model("", platform.fabric)),
         router(platform.fabric, placement, network, messages, matcher),
         runs({router.pairs(), network, cost, traffic, platform.fabric, placement}, comms, ranks, compute,

@@ -291,6 +291,99 @@ TEST(WaitStates, CollectivesAreWaitedForByWhatTheyAre) {
   EXPECT_EQ(r.wait_states.ranks[3].longest_for, RankId(0));
 }
 
+// A microsecond from host to host, which takes nothing of a processor, and collectives whose messages go where their data do.
+topology::Platform free_platform() {
+  return topology::load_platform("crossbar:n=6,bw=1GB/s,lat=500ns").value();
+}
+ReplayOptions linear() {
+  ReplayOptions o;
+  for (const OpKind k : {OpKind::bcast, OpKind::scatter, OpKind::reduce, OpKind::gather, OpKind::scan})
+    o.collectives[std::string(traces::op_name(k))] = "linear";
+  return o;
+}
+
+// Rank 0 begins late once, by 900 us, and is 9 us late each time from then on. So it is whether a third rank is there, waits as
+// rank 1 does, or is so late that nobody waits with it; and whether the data come in a collective or in messages.
+TEST(WaitStates, RanksThatWaitForARootMeetItWhoeverElseIsLate) {
+  enum class Third { kNone, kOnTime, kLate };
+  for (const OpKind kind : {OpKind::send, OpKind::bcast, OpKind::scatter, OpKind::scan})
+    for (const Third third : {Third::kNone, Third::kOnTime, Third::kLate}) {
+      SCOPED_TRACE(fmt::format("{} {}", traces::op_name(kind), static_cast<int>(third)));
+      const std::uint32_t ranks = third == Third::kNone ? 2 : 3;
+      if (kind == OpKind::scan && third == Third::kOnTime) continue;  // it waits for rank 1, too
+      MemoryTrace t(ranks);
+      const RegionId init = t.add_region("init"), loop = t.add_region("loop");
+      for (std::uint32_t r = 0; r < ranks; ++r) {
+        t.region(r, OpKind::region_begin, init);
+        compute(t, r, r == 0 ? 1000 : r == 2 && third == Third::kLate ? 5000 : 100);
+        t.region(r, OpKind::region_end, init);
+        t.region(r, OpKind::region_begin, loop);
+        for (int k = 0; k <= 20; ++k) {
+          if (r == 0 && k > 0) compute(t, r, 10);
+          if (kind != OpKind::send) {
+            t.collective(r, kind, kind == OpKind::scan ? kAnySource : 0, 8, CommId(0));
+          } else if (r > 0) {
+            t.p2p(r, OpKind::recv, 0, 0, 8);
+          } else {
+            for (std::uint32_t to = 1; to < ranks; ++to) t.p2p(0, OpKind::send, to, 0, 8);
+          }
+        }
+        t.region(r, OpKind::region_end, loop);
+      }
+      const auto r = run(t, free_platform(), linear());
+      expect_waits_add_up(r);
+      const double waiting = third == Third::kOnTime ? 2 : 1;
+      const Delays found = delays(r);
+      ASSERT_EQ(found.size(), 2u);
+      EXPECT_NEAR(found.at("0 computation init").first, waiting * 900, 0.5);
+      EXPECT_NEAR(found.at("0 computation loop").first, waiting * 20 * 9, 1);
+      EXPECT_NEAR(in_micros(r.wait_states.all.propagated), 0, 0.5);
+    }
+}
+
+// Ranks 1 and 2 come to a collective at 900 and 910, those whom they wait for there had come: what each did before does not
+// matter for what they do to each other afterwards, nor does when rank 3 comes, whom they do not wait for.
+TEST(WaitStates, RanksMeetInACollectiveWhenThoseTheyWaitForHaveCome) {
+  for (const OpKind kind :
+       {OpKind::bcast, OpKind::scatter, OpKind::reduce, OpKind::gather, OpKind::scan, OpKind::ibcast})
+    for (const std::int64_t third : {700, 925, 5000}) {
+      SCOPED_TRACE(fmt::format("{} {}", traces::op_name(kind), third));
+      MemoryTrace t(4);
+      const RegionId before = t.add_region("before"), other = t.add_region("other");
+      const RegionId more = t.add_region("more"), after = t.add_region("after");
+      const auto in = [&](std::uint32_t r, RegionId region, std::int64_t micros) {
+        t.region(r, OpKind::region_begin, region);
+        compute(t, r, micros);
+        t.region(r, OpKind::region_end, region);
+      };
+      in(0, before, 500);
+      in(1, before, 900);
+      in(2, before, 800);
+      in(2, other, 110);
+      in(3, before, third);
+      for (std::uint32_t r = 0; r < 4; ++r) {
+        Op op;
+        op.kind = kind;
+        op.peer = kind == OpKind::scan ? kAnySource : 0;
+        op.amount = 8;
+        if (traces::is_nonblocking_collective(kind)) op.request = 0;
+        t.add(r, op);
+        if (op.request == 0) t.wait(r, 0);
+      }
+      in(1, more, 30);
+      in(1, after, 20);
+      in(2, after, 20);
+      t.p2p(1, OpKind::send, 2, 0, 8);  // called at 950
+      t.p2p(2, OpKind::recv, 1, 0, 8);  // called at 930
+      const auto r = run(t, free_platform(), linear());
+      expect_waits_add_up(r);
+      EXPECT_NEAR(kinds(r.wait_states.ranks[2])["late_sender"], 20, 0.5);
+      Delays found = delays(r);
+      EXPECT_NEAR(found["1 computation more"].first, 20, 0.5);
+      EXPECT_NEAR(found["1 computation after"].first, 0, 0.5);
+    }
+}
+
 // A series of exchanges is waited for as any collective; what it does when all are there is no wait.
 TEST(WaitStates, ASeriesOfExchangesIsWaitedForUntilItsLastMemberComes) {
   MemoryTrace t(3);
