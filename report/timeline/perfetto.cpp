@@ -170,8 +170,10 @@ class Track {
         continue;
       }
       if (s.begin == s.end && !traces::is_send(s.kind) && s.kind != OpKind::recv) continue;
-      marks_before(s.begin);
-      auto& e = out_.event(s.begin, uuid_, perfetto::TrackEvent::SLICE_BEGIN, name_of(s));
+      // Slices of a track nest by their times, and the regions that it is in begin at the time asked for.
+      const SimTime begin = std::max(s.begin, timeline_.from);
+      marks_before(begin);
+      auto& e = out_.event(begin, uuid_, perfetto::TrackEvent::SLICE_BEGIN, name_of(s));
       annotate(e, "operation", static_cast<std::int64_t>(s.op));
       if (!traces::is_compute(s.kind) && !s.for_accelerator) {
         if (has_peer(s.kind) && s.peer >= 0) annotate(e, "peer", s.peer);

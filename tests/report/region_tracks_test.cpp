@@ -52,7 +52,7 @@ Lines slices(const Timeline& timeline, std::uint32_t rank = 0) {
   EXPECT_TRUE(trace.ParseFromString(perfetto_text(timeline, "ranks")));
   std::map<std::uint64_t, std::string> names;
   std::vector<std::pair<std::string, std::uint64_t>> open;
-  std::uint64_t track = 0;
+  std::uint64_t track = 0, last = 0;
   Lines out;
   for (const auto& packet : trace.packet()) {
     const auto& d = packet.track_descriptor();
@@ -61,6 +61,8 @@ Lines slices(const Timeline& timeline, std::uint32_t rank = 0) {
     const auto& e = packet.track_event();
     if (!packet.has_track_event() || e.track_uuid() != track) continue;
     const std::uint64_t us = packet.timestamp() / 1000;
+    EXPECT_GE(us, last) << "viewers sort by time: slices that nest in another order do not there";
+    last = us;
     if (e.type() == perfetto::TrackEvent::SLICE_BEGIN) {
       open.emplace_back(names[e.name_iid()], us);
     } else if (e.type() == perfetto::TrackEvent::SLICE_END) {
