@@ -1,6 +1,7 @@
 // Regions: named stretches of a rank's program, and how long they took over all ranks.
 //
-// A region ends the innermost open one of its name; an end without a begin, and a begin without an end, count nothing.
+// A region ends the innermost open one of its name; an end without a begin, and a begin without an end, count nothing. What is
+// within another of its name takes no time beside that.
 // Ranks are told apart where somebody asks for it, for as many regions as take kMostSums sums. Complexity: O(open regions
 // of the rank) an end; memory: 64 MB for these sums at most.
 #pragma once
@@ -34,6 +35,8 @@ class Regions {
       const Open was = open[i - 1];
       open.erase(open.begin() + static_cast<std::ptrdiff_t>(i - 1));
       ++totals_[id].count;
+      const auto outer = open.begin() + static_cast<std::ptrdiff_t>(i - 1);
+      if (std::any_of(open.begin(), outer, [id](const Open& o) { return o.id == id; })) return was.since;
       totals_[id].time += now - was.since;
       if (const std::size_t at = id * open_.size() + rank; at < by_rank_.size()) {
         by_rank_[at].time += now - was.since;
