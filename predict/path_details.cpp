@@ -9,6 +9,7 @@
 
 #include "core/numbers/shares.hpp"
 #include "network/sharing.hpp"
+#include "replay/message_cost.hpp"
 #include "topology/routing/route_cache.hpp"
 #include "topology/routing/socket_routes.hpp"
 #include "traces/kernel.hpp"
@@ -141,6 +142,7 @@ class Rivals {
         segments_(segments),
         routes_(q.platform.fabric),
         sockets_(q.platform.fabric, q.placement),
+        cost_(q.platform.mpi, q.options),
         beside_(q.platform.fabric),
         on_link_(q.platform.fabric.link_count()),
         itself_(segments.size(), 0) {
@@ -158,7 +160,7 @@ class Rivals {
   [[nodiscard]] bool any() const { return any_; }
 
   void add(const replay::MessageSeen& m) {
-    if (!sockets_.is_copy(m.src.index(), m.dst.index())) add(m, links_of(m.src, m.dst));
+    if (!sockets_.is_copy(m.src.index(), m.dst.index())) add(m, cost_.size(m.bytes), links_of(m.src, m.dst));
   }
   // A copy over links, as the path has it: a message of the rank to itself.
   void add(const replay::CopySeen& c) {
@@ -167,9 +169,10 @@ class Rivals {
     m.bytes = c.bytes;
     m.left = c.left;
     m.arrived = c.arrived;
-    add(m, routes_.find(c.from, c.to).links);
+    add(m, m.bytes, routes_.find(c.from, c.to).links);
   }
-  void add(const replay::MessageSeen& m, std::span<const LinkId> route) {
+  // `carried`: by links, bytes.
+  void add(const replay::MessageSeen& m, std::int64_t carried, std::span<const LinkId> route) {
     const Duration whole = m.arrived - m.left;
     if (whole <= Duration(0)) return;
     ++messages_;
@@ -186,7 +189,7 @@ class Rivals {
               itself_[i] = messages_;
               return;
             }
-            const double moved = static_cast<double>(m.bytes) * static_cast<double>(overlap.count()) /
+            const double moved = static_cast<double>(carried) * static_cast<double>(overlap.count()) /
                                  static_cast<double>(whole.count());
             if (moved < 1) return;
             if (const auto where = where_of(l, m, s))
@@ -255,6 +258,7 @@ class Rivals {
   const std::vector<PathSegment>& segments_;
   topology::RouteCache routes_;
   topology::SocketRoutes sockets_;
+  replay::MessageCost cost_;
   LinksBeside beside_;
   Lists on_link_;
   std::uint64_t messages_ = 0;

@@ -4,7 +4,7 @@
 // Contention of a message on the path is shared out among the other messages that crossed the link that held it back last
 // (PathSegment::held_by; with its other direction where both share what they carry) in the time of the segment, or where
 // there are none, that host's other way where its ports carry less to several peers, or else the other links of its
-// route, by the bytes that each of them moved there meanwhile, if they are taken to move evenly from departure to
+// route, by the bytes, headers too, that each of them moved there meanwhile, if they are taken to move evenly from departure to
 // arrival. What nobody is found for (series of exchanges, routings that decide for every message) stays without a name.
 // Sums are exact, in picoseconds.
 #pragma once

@@ -128,7 +128,10 @@ struct PathSegment {
   LinkId held_by;           // the link that held the message back last, if one did
   bool copy =
       false;  // a copy over links between a rank's accelerator and its host, told as a message of the rank to itself
+  bool sender_waited = false;  // for the end of the message, not its receiver
   [[nodiscard]] bool is_message() const { return receiver.valid(); }
+  // Whose time it is, or who waited for the message.
+  [[nodiscard]] RankId waiter() const { return is_message() && !sender_waited ? receiver : rank; }
 };
 
 struct PathResult {
@@ -143,12 +146,17 @@ struct PathResult {
   // Of kTransfer: what no faster link makes shorter, as copies within a host and flows slower than their links.
   Duration own_pace{0};
   std::uint64_t own_pace_bytes = 0;          // of `bytes` and `copied`
+  std::uint64_t header_bytes = 0;            // which links carry with those of `bytes` that they make shorter
   [[nodiscard]] Duration computed() const {  // what faster hosts make shorter
     return parts[static_cast<std::size_t>(PathPart::kCompute)] - slept;
   }
   [[nodiscard]] Duration on_links() const {  // what faster links make shorter
     return parts[static_cast<std::size_t>(PathPart::kTransfer)] - own_pace +
            parts[static_cast<std::size_t>(PathPart::kContention)];
+  }
+  // Without contention dT / dG, G the time of a byte on links.
+  [[nodiscard]] std::uint64_t bytes_on_links() const {
+    return bytes + copied + header_bytes - own_pace_bytes;
   }
   // Latencies paid: one a message sent eagerly, three a rendezvous (request, permission, data), fewer where the receive
   // was late. Without contention it is dT / dL, L the latency of a message; `link_latencies` of a link, of which a message

@@ -9,7 +9,7 @@
 // that communicator after the run's first miss: that rank may wait for what is overtaken. And before a request in a slot that
 // an operation named after that miss: what is overtaken may still use it. Through others any rank may wait for what is
 // overtaken, so after the rank had to do with anybody, on whatever communicator, the body ends before what may block: a
-// receive, a blocking send, a wait for either. But for the message found, which is there, and its forward, a send on of the
+// receive, a blocking send, a wait for either. But for the message found, which is there, and its forward, a send of the
 // same tag and bytes: a program that forwards does so where it finds, early or late.
 //
 // Memory: the polls of the runs that are open, and the ranks met on a communicator and the slots named meanwhile.

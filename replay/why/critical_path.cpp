@@ -114,6 +114,7 @@ std::uint32_t CriticalPath::message(const Message& m, bool sender, bool envelope
   n.op = n.is_request ? 0 : static_cast<std::uint64_t>(m.bytes);
   n.rank = m.src;
   n.receiver = m.dst;
+  n.sender_waits = sender;
   n.region = heads_[sender ? m.src : m.dst].region;
   n.parent = parent;
   n.holders = 1;
@@ -312,9 +313,12 @@ PathResult CriticalPath::path() {
         s.bytes = n.op;
         s.held_by = n.held_by;
         s.copy = n.is_copy;
+        s.sender_waited = n.sender_waits;
         (n.is_copy ? out.copies : out.messages) += n.is_request ? 0 : 1;
         (n.is_copy ? out.copied : out.bytes) += n.op;
         if (n.own_pace) out.own_pace_bytes += n.op;
+        if (!n.is_copy && !n.is_request && !n.own_pace && !n.is_series)
+          out.header_bytes += static_cast<std::uint64_t>(cost_.size(0));
         out.trips += n.trips;
         out.link_latencies += n.link_latencies;
         out.series += n.is_series ? 1 : 0;

@@ -142,10 +142,11 @@ class CriticalPath {
     double link_latencies = 0;  // of links, that the message paid
     std::uint8_t trips = 0;     // request, permission and data of the message, as far as they count
     bool is_message = false;
-    bool is_request = false;  // ... of which only the request has come
-    bool own_pace = false;    // ... that no wider link makes shorter
-    bool is_copy = false;     // a message, of an accelerator's copy
-    bool is_series = false;   // ... of a series, in which nobody knows who waited for whom
+    bool is_request = false;    // ... of which only the request has come
+    bool own_pace = false;      // ... that no wider link makes shorter
+    bool is_copy = false;       // a message, of an accelerator's copy
+    bool is_series = false;     // ... of a series, in which nobody knows who waited for whom
+    bool sender_waits = false;  // a message: for its end, not its receiver
   };
   // Where a rank's accounts stood when its newest node ended.
   struct Head {

@@ -176,7 +176,7 @@ constexpr std::int64_t kOwnTime = 1, kAwaited = 2;
 
 void add_path_events(Records& out, const Timeline& timeline) {
   for (const replay::PathSegment& s : timeline.path) {
-    const std::uint32_t rank = (s.is_message() ? s.receiver : s.rank).index();
+    const std::uint32_t rank = s.waiter().index();
     if (!timeline.is_chosen(rank)) continue;
     out.event(rank, s.from, kPathEvent, s.is_message() ? kAwaited : kOwnTime);
     out.event(rank, s.to, kPathEvent, 0);
@@ -401,9 +401,19 @@ namespace {
 
 class ParaverFiles final : public ReplayFiles {
  public:
-  using ReplayFiles::ReplayFiles;
+  // NAME, or NAME.prv as the viewer's own dialogs call it.
+  explicit ParaverFiles(std::string place) : ReplayFiles(files_of(place)), place_(std::move(place)) {}
+  [[nodiscard]] Result<void> open() override {
+    if (is_standard_output(place_))
+      return usage_error("what Paraver reads are three files", place_, "paraver:NAME");
+    return ReplayFiles::open();
+  }
 
  private:
+  static std::vector<std::string> files_of(std::string name) {
+    if (name.ends_with(".prv")) name.resize(name.size() - 4);
+    return {name + ".prv", name + ".pcf", name + ".row"};
+  }
   [[nodiscard]] Result<void> write_files(const Replayed& run, std::span<AtomicFile> files) const override {
     WEFT_TRY(write_prv(run.timeline, run.node_of_rank, run.trace.communicators(),
                        [&files](std::string_view text) { files[0].write(text); }));
@@ -411,14 +421,13 @@ class ParaverFiles final : public ReplayFiles {
     files[2].write(paraver_row(run.timeline, run.node_of_rank));
     return {};
   }
+  std::string place_;
 };
 
 }  // namespace
 
-// NAME, or NAME.prv as the viewer's own dialogs call it.
 std::unique_ptr<ReplayExport> replay_export_paraver(std::string place) {
-  if (place.ends_with(".prv")) place.resize(place.size() - 4);
-  return std::make_unique<ParaverFiles>(std::vector{place + ".prv", place + ".pcf", place + ".row"});
+  return std::make_unique<ParaverFiles>(std::move(place));
 }
 
 }  // namespace weft::report

@@ -298,7 +298,7 @@ void add_critical_path_json(Json& to, const predict::RunFacts& run, std::size_t 
   const auto slope = [&](auto value) { return path.has_slopes() ? Json(value) : Json(nullptr); };
   to["sensitivity"] = Json{{"dT_dL", slope(path.trips)},
                            {"dT_dL_link", slope(path.link_latencies)},
-                           {"dT_dG", slope(path.bytes + path.copied - path.own_pace_bytes)},
+                           {"dT_dG", slope(path.bytes_on_links())},
                            {"dT_dcompute_s", slope(to_seconds(path.computed()))},
                            {"dT_dbandwidth_s", slope(to_seconds(-path.on_links()))}};
   const auto e = efficiency(run);

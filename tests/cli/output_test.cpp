@@ -239,6 +239,11 @@ TEST_F(OutputTest, TwoOutputsInOneFileAreRefused) {
     EXPECT_EQ(o.exit_code, 2) << twice;
     EXPECT_THAT(o.err, HasSubstr("name one file")) << twice;
   }
+  // Three files are no standard output.
+  const auto three = w.weft(replay + "paraver:-");
+  EXPECT_EQ(three.exit_code, 2);
+  EXPECT_THAT(three.err, HasSubstr("what Paraver reads are three files; got \"-\"; expected paraver:NAME"));
+  for (const std::string& file : w.list()) EXPECT_FALSE(file.starts_with("-")) << file;
   EXPECT_THAT(w.weft(replay + "paravr:x").err,
               HasSubstr("unknown format \"paravr\"; expected one of " +
                         traces::known_names(report::replay_exports()) + "; did you mean paraver?"));

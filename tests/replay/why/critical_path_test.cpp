@@ -201,6 +201,37 @@ TEST(CriticalPath, FollowsATokenThroughRegionsAndCollectives) {
   EXPECT_FALSE(replayed(t, microsecond_platform(), {}).regions[0].by_rank);
 }
 
+// What is within another of its name is there once, for as long as the outer one, which ends last whatever ends it.
+TEST(CriticalPath, ARegionWithinItselfTakesNoTimeTwice) {
+  MemoryTrace t(1);
+  const RegionId outer = t.add_region("outer"), other = t.add_region("other");
+  const auto mark = [&](OpKind kind, RegionId id) {
+    t.region(0, kind, id);
+    t.compute(0, Duration(10 * kMicro));
+  };
+  mark(OpKind::region_begin, outer);  // at 0
+  mark(OpKind::region_begin, other);
+  mark(OpKind::region_begin, outer);
+  mark(OpKind::region_end, other);  // at 30
+  mark(OpKind::region_end, outer);
+  mark(OpKind::region_end, outer);  // at 50
+  mark(OpKind::region_begin, outer);
+  mark(OpKind::region_end, outer);
+  for (const bool path : {true, false}) {
+    ReplayOptions o;
+    o.critical_path = path;
+    t.rewind();
+    const auto r = replayed(t, microsecond_platform(), o);
+    EXPECT_EQ(r.regions[0].count, 3u);
+    EXPECT_EQ(r.regions[0].total, TimeSum(60 * kMicro));
+    EXPECT_EQ(r.regions[1].total, TimeSum(20 * kMicro));
+    if (!path) continue;
+    EXPECT_EQ(r.regions[0].longest, Duration(60 * kMicro));
+    EXPECT_EQ(r.regions[0].computed, TimeSum(60 * kMicro));
+    EXPECT_EQ(r.ideal.regions[0], Duration(60 * kMicro));
+  }
+}
+
 // Without contention the makespan is a largest sum of costs, so it is convex in each of them, and the path's counts are
 // its slope: the line through the replay with that slope lies nowhere above it, and touches it on a side where the path
 // stays.

@@ -143,11 +143,18 @@ ReplayResult run(MemoryTrace& t, const Platform& p, const ReplayOptions& o) {
 // Slopes that were asked about, and those that both sides agreed with.
 struct Asked {
   std::size_t all = 0, sharp = 0;
+  std::uint64_t headers = 0;  // bytes
 };
 void expect_slopes(MemoryTrace& t, const Machine& on, ReplayOptions o, Asked& asked) {
   o.model = "contention-free";
   o.critical_path = true;
   const ReplayResult base = run(t, on.base, o);
+  // Links of 10 GB/s carry what they carry in 100 ps a byte, headers too.
+  if (on.base.mpi.transfer.empty() && on.base.mpi.loaded_transfer.empty() &&
+      on.base.mpi.local_transfer.empty()) {
+    EXPECT_EQ(base.path.on_links().count(), 100 * static_cast<std::int64_t>(base.path.bytes_on_links()));
+    asked.headers += base.path.header_bytes;
+  }
   o.critical_path = false;
   for (const Slope& slope : slopes_of(base, on)) {
     std::array<double, 2> by{};  // with less it is shorter by, with more it is longer by
@@ -181,6 +188,7 @@ TEST(PathSlopes, AreThoseOfTheMakespanOnEveryPlatform) {
       }
   }
   EXPECT_GT(asked.sharp * 2, asked.all);
+  EXPECT_GT(asked.headers, 0u);
 }
 
 }  // namespace
