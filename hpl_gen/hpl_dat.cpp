@@ -270,9 +270,9 @@ Result<HplDat> parse_hpl_dat(std::string_view text, const std::string& name, Pro
   WEFT_ASSIGN(d.rfact, factors("the number of recursive panel factorisations", "RFACT"));
   WEFT_ASSIGN(const auto bcasts, in.list("the number of broadcasts", "BCAST", -kMaxInt));
   d.bcast.clear();
-  const Bcast otherwise = rochpl ? Bcast::kLongM : Bcast::k1RingM;
+  const Bcast unknown = rochpl ? Bcast::kLongM : Bcast::k1RingM;
   for (const auto v : bcasts)
-    d.bcast.push_back(choice(v, kBcasts.size(), otherwise, "BCAST", in, d, rochpl ? "5 (LnM)" : "1 (1rM)"));
+    d.bcast.push_back(choice(v, kBcasts.size(), unknown, "BCAST", in, d, rochpl ? "5 (LnM)" : "1 (1rM)"));
   WEFT_ASSIGN(const auto depths, in.list("the number of look-ahead depths", "DEPTH", 0, kMaxDepth));
   d.depth = ints(depths);
   if (rochpl)

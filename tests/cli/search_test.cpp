@@ -161,7 +161,7 @@ TEST(SearchVerb, MistakesAreAnswered) {
           .exit_code,
       0);
   for (const char* place : {"given", "search"})
-    fails(std::string("halo --grid 2x2 --bytes 9e18B --on crossbar:n=4,bw=1e-290B/s --place ") + place, 3,
+    fails(std::string("halo --grid 2x2 --bytes 9e18B --on crossbar:n=4,bw=1e-9B/s --place ") + place, 3,
           "the shortest schedule would end beyond the range of simulated time");
   fails("halo --grid 2x2 --bytes 10MB --on crossbar:n=4,bw=2B/s", 3,
         "expected messages that arrive within 106 days");
