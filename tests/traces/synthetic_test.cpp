@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "core/rng.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check/check.hpp"
@@ -132,6 +133,60 @@ TEST(Synthetic, HaloCountsFollowFromTheGrid) {
   // All 26 directions of an open grid: pairs of boxes within one step in each dimension.
   const auto corners = make("halo", {{"dims", "5x4x3"}, {"iterations", "1"}, {"neighbors", "corners"}});
   EXPECT_EQ(corners->totals().messages, (3u * 5 - 2) * (3 * 4 - 2) * (3 * 3 - 2) - 60);
+}
+
+// Steps of one operation to several blocks of them; counts how often each is written.
+class CountedSteps final : public Pattern {
+ public:
+  explicit CountedSteps(std::vector<std::uint64_t>& written) : written_(written) {}
+  std::uint32_t ranks() const override { return kRanks; }
+  std::uint64_t steps() const override { return kSteps; }
+  void step(std::uint32_t rank, std::uint64_t k, OpBlock& out) const override {
+    ++written_[rank * kSteps + k];
+    Rng rng(rank * kSteps + k);
+    constexpr std::uint64_t kSizes[] = {3, kMaxBlockOps, kMaxBlockOps + 1, 5 * kMaxBlockOps};
+    const std::uint64_t ops = 1 + rng.below(kSizes[rng.below(4)]);
+    for (std::uint64_t i = 0; i < ops; ++i)
+      put_send(out, 1 - rank, static_cast<std::int32_t>(k), static_cast<std::int64_t>(i));
+    put_waitall(out, static_cast<std::uint32_t>(rng.below(3)));
+  }
+  static constexpr std::uint32_t kRanks = 2;
+  static constexpr std::uint64_t kSteps = 40;
+
+ private:
+  std::vector<std::uint64_t>& written_;
+};
+
+TEST(Synthetic, AStepThatIsLongerThanABlockIsWrittenOnceHoweverManyItFills) {
+  std::vector<std::uint64_t> written(CountedSteps::kRanks * CountedSteps::kSteps);
+  const auto t = trace_of_pattern(std::make_unique<CountedSteps>(written), "counted steps");
+  EXPECT_THAT(written, ::testing::Each(1u)) << "for the totals";
+  std::vector<std::vector<testing::PlainOp>> whole;
+  for (std::uint32_t r = 0; r < CountedSteps::kRanks; ++r) {
+    whole.push_back(rank_of(*t, r));
+    OpBlock all;
+    for (std::uint64_t k = 0; k < CountedSteps::kSteps; ++k) CountedSteps(written).step(r, k, all);
+    ASSERT_EQ(whole[r].size(), all.ops.size() + 2);
+    for (std::size_t i = 0; i < all.ops.size(); ++i) {
+      ASSERT_EQ(whole[r][i + 1].op.amount, all.ops[i].amount);
+      ASSERT_EQ(whole[r][i + 1].op.tag, all.ops[i].tag);
+      ASSERT_TRUE(std::ranges::equal(whole[r][i + 1].list, all.list(all.ops[i])));
+    }
+  }
+  EXPECT_THAT(written, ::testing::Each(3u)) << "... and for who reads rank after rank, and for this test";
+  // Ranks read in turns write them more often, and the same.
+  t->rewind();
+  std::vector<std::vector<testing::PlainOp>> in_turns(CountedSteps::kRanks);
+  OpBlock b;
+  for (bool more = true; more;) {
+    more = false;
+    for (std::uint32_t r = 0; r < CountedSteps::kRanks; ++r) {
+      if (!*t->next_block(RankId(r), b)) continue;
+      more = true;
+      for (auto& p : testing::plain(b)) in_turns[r].push_back(std::move(p));
+    }
+  }
+  EXPECT_EQ(in_turns, whole);
 }
 
 TEST(Synthetic, HaloLayersHaveTheVolumeOfTheBoxTheyCover) {

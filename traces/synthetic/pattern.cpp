@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "core/check.hpp"
 #include "core/of_flag.hpp"
@@ -160,23 +162,28 @@ class SyntheticTrace final : public TraceReader {
     out.first_op = c.op;
     const std::size_t room = block_ops_for(header_.ranks);
     while (c.step < steps() && out.ops.size() < room) {
-      // A step that does not fit is written again for the next block, without what stands in this one.
-      if (c.skip == 0 && out.ops.empty()) {
-        write(rank.index(), c.step, out);
-        if (out.ops.size() <= room) {
-          ++c.step;
-          continue;
+      const std::pair here{rank, c.step};
+      if (cut_step_ != here) {
+        if (out.ops.empty()) {
+          write(rank.index(), c.step, out);
+          if (out.ops.size() <= room) {
+            ++c.step;
+            continue;
+          }
+          std::swap(out.ops, cut_.ops);
+          std::swap(out.lists, cut_.lists);
+          out.clear();
+        } else {
+          cut_.clear();
+          write(rank.index(), c.step, cut_);
         }
-        cut(out, 0, room);
-        c.skip = room;
-        break;
+        cut_step_ = here;
       }
-      scratch_.clear();
-      write(rank.index(), c.step, scratch_);
-      const std::size_t left = scratch_.ops.size() - c.skip;
+      const std::size_t left = cut_.ops.size() - c.skip;
       const std::size_t take = std::min(left, room - out.ops.size());
-      if (c.skip == 0 && take < left) break;
-      for (std::size_t i = c.skip; i < c.skip + take; ++i) move(scratch_, i, out);
+      // What fits into a block stands in one.
+      if (c.skip == 0 && take < left && !out.ops.empty()) break;
+      for (std::size_t i = c.skip; i < c.skip + take; ++i) move(cut_, i, out);
       if (take < left) {
         c.skip += take;
         break;
@@ -212,12 +219,6 @@ class SyntheticTrace final : public TraceReader {
     if (op.extra != kNoList) op.extra = to.add_list(from.list(op));
     to.ops.push_back(op);
   }
-  static void cut(OpBlock& block, std::size_t begin, std::size_t end) {
-    OpBlock kept;
-    for (std::size_t i = begin; i < end; ++i) move(block, i, kept);
-    block.ops = std::move(kept.ops);
-    block.lists = std::move(kept.lists);
-  }
 
   std::unique_ptr<Pattern> pattern_;
   TraceHeader header_;
@@ -226,7 +227,10 @@ class SyntheticTrace final : public TraceReader {
   std::vector<std::string> regions_;
   std::vector<Cursor> cursors_;
   std::vector<std::uint64_t> ops_;
-  OpBlock scratch_;
+  // The step that stood last across the end of a block, or behind what filled it: whoever reads rank after rank has each
+  // step written once.
+  OpBlock cut_;
+  std::optional<std::pair<RankId, std::uint64_t>> cut_step_;
 };
 
 }  // namespace
@@ -247,10 +251,13 @@ Result<std::unique_ptr<TraceReader>> synthetic_trace(std::string_view kind, cons
     std::string command = fmt::format("weft generate {}", kind);
     for (const auto& [key, value] : args.values()) command += fmt::format(" --{} {}", key, value);
     command += fmt::format(" --seed {}", seed);
-    return std::unique_ptr<TraceReader>(
-        std::make_unique<SyntheticTrace>(std::move(pattern), std::move(command)));
+    return trace_of_pattern(std::move(pattern), std::move(command));
   }
   return usage_error("unknown pattern", std::string(kind), known);
+}
+
+std::unique_ptr<TraceReader> trace_of_pattern(std::unique_ptr<Pattern> pattern, std::string command) {
+  return std::make_unique<SyntheticTrace>(std::move(pattern), std::move(command));
 }
 
 // ---- helpers of the patterns

@@ -99,6 +99,9 @@ struct PatternKind {
 [[nodiscard]] Result<std::unique_ptr<TraceReader>> synthetic_trace(std::string_view kind,
                                                                    const PatternArgs& args,
                                                                    std::uint64_t seed);
+// The trace of one; `command` is what positions name. Read rank after rank, each step is written once.
+[[nodiscard]] std::unique_ptr<TraceReader> trace_of_pattern(std::unique_ptr<Pattern> pattern,
+                                                            std::string command);
 
 // ---- for the patterns
 
