@@ -356,5 +356,14 @@ TEST(Synthetic, SamplesInTheSourceAreWhatThePatternsMake) {
   }
 }
 
+// 2^24 messages of 2^40 bytes are 2^64 bytes, one more than is counted.
+TEST(Synthetic, MoreBytesThanAreCountedAreRefused) {
+  const auto ring = [](const char* iterations) {
+    return Args{{"ranks", "2"}, {"bytes", "1TiB"}, {"iterations", iterations}};
+  };
+  EXPECT_EQ(make("ring", ring("8388607"))->totals().bytes, ((1ull << 24) - 2) << 40);
+  EXPECT_THAT(error_of("ring", ring("8388608")), HasSubstr("more bytes in all than 64 bits hold"));
+}
+
 }  // namespace
 }  // namespace weft::traces

@@ -8,7 +8,9 @@
 #include <optional>
 #include <utility>
 
+#include "core/byte_sum.hpp"
 #include "core/check.hpp"
+#include "core/counted.hpp"
 #include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
 #include "traces/op_rules.hpp"
@@ -251,7 +253,11 @@ Result<std::unique_ptr<TraceReader>> synthetic_trace(std::string_view kind, cons
     std::string command = fmt::format("weft generate {}", kind);
     for (const auto& [key, value] : args.values()) command += fmt::format(" --{} {}", key, value);
     command += fmt::format(" --seed {}", seed);
-    return trace_of_pattern(std::move(pattern), std::move(command));
+    auto trace = trace_of_pattern(std::move(pattern), std::move(command));
+    if (trace->totals().bytes == kTooManyBytes)
+      return usage_error(fmt::format("{} sends {}", kind, kBytesPastTheEnd),
+                         counted(trace->totals().messages, "message"), "fewer or smaller ones");
+    return trace;
   }
   return usage_error("unknown pattern", std::string(kind), known);
 }
