@@ -130,6 +130,14 @@ TEST(Synthetic, HaloCountsFollowFromTheGrid) {
   const auto edges =
       make("halo", {{"dims", "5x4x3"}, {"iterations", "1"}, {"periodic", "on"}, {"neighbors", "edges"}});
   EXPECT_EQ(edges->totals().messages, 18u * 60);
+  // An extent of 1 has no neighbours, on a torus either: d = 2 of these three, in the formulas of docs/synthetic-traces.md.
+  const std::pair<const char*, std::uint64_t> directions[] = {
+      {"faces", 2 * 2}, {"edges", 2 * 4}, {"corners", 9 - 1}};
+  for (const auto& [neighbors, count] : directions) {
+    const auto flat =
+        make("halo", {{"dims", "4x1x3"}, {"iterations", "5"}, {"periodic", "on"}, {"neighbors", neighbors}});
+    EXPECT_EQ(flat->totals().messages, 5 * count * 12) << neighbors;
+  }
   // All 26 directions of an open grid: pairs of boxes within one step in each dimension.
   const auto corners = make("halo", {{"dims", "5x4x3"}, {"iterations", "1"}, {"neighbors", "corners"}});
   EXPECT_EQ(corners->totals().messages, (3u * 5 - 2) * (3 * 4 - 2) * (3 * 3 - 2) - 60);
@@ -325,6 +333,12 @@ TEST(Synthetic, MistakesAreAnsweredWithTheOptionAndWhatIsLegal) {
   EXPECT_THAT(error_of("ring", {{"ranks", "4"}, {"bytes", "12"}}), HasSubstr("--bytes"));
   EXPECT_THAT(error_of("ring", {{"ranks", "4000000"}, {"iterations", "100000000"}}), HasSubstr("too long"));
   EXPECT_THAT(error_of("permutation", {{"ranks", "6"}, {"pattern", "reverse"}}), HasSubstr("power of two"));
+  // What the summary promises is what there is.
+  const auto kinds = pattern_kinds();
+  const auto permutation = std::ranges::find(kinds, "permutation", &PatternKind::name);
+  EXPECT_THAT(
+      error_of("permutation", {{"ranks", "16"}, {"pattern", "shift"}}),
+      HasSubstr("expected " + std::string(permutation->summary.substr(permutation->summary.find(':') + 2))));
   EXPECT_THAT(error_of("permutation", {{"ranks", "6"}, {"pattern", "transpose"}}), HasSubstr("square"));
   EXPECT_THAT(error_of("random", {{"ranks", "1000"}, {"messages", "1000000"}}), HasSubstr("--messages"));
   EXPECT_THAT(error_of("random", {{"ranks", "2000000"}}), HasSubstr("--messages")) << "of the default, too";
