@@ -71,21 +71,6 @@ void look_back(const OpBlock& block, Completed& completed, Visit visit) {
 
 }  // namespace
 
-// The next block as it is in the trace.
-Result<bool> RecordedMatches::read(RankId rank, OpBlock& out) {
-  const auto found = ranks_.find(rank.index());
-  if (found == ranks_.end()) return trace_.next_block(rank, out);
-  Rank& state = found->second;
-  if (!state.ahead.empty()) {
-    out = std::move(state.ahead.front());
-    state.ahead.erase(state.ahead.begin());
-    return true;
-  }
-  if (state.unreadable) return *state.unreadable;
-  if (state.ended) return false;
-  return trace_.next_block(rank, out);
-}
-
 void RecordedMatches::ask(RankId rank, OpBlock& block) {
   questions_.clear();
   const auto found = ranks_.find(rank.index());
@@ -134,8 +119,8 @@ void RecordedMatches::ask(RankId rank, OpBlock& block) {
 // False: some are completed beyond what was read.
 bool RecordedMatches::answer(const Rank& state, const OpBlock& block) {
   completed_.clear();
-  for (auto b = state.ahead.rbegin(); b != state.ahead.rend(); ++b)
-    look_back(*b, completed_, [](std::size_t) {});
+  const auto& ahead = state.blocks.ahead();
+  for (auto b = ahead.rbegin(); b != ahead.rend(); ++b) look_back(*b, completed_, [](std::size_t) {});
   bool all = true;
   std::size_t next = questions_.size();
   look_back(block, completed_, [&](std::size_t at) {
@@ -159,7 +144,9 @@ void RecordedMatches::narrow(Op& op, const Envelope& asked, const std::optional<
 }
 
 Result<bool> RecordedMatches::next_block(RankId rank, OpBlock& out) {
-  WEFT_ASSIGN(const bool more, read(rank, out));
+  const auto known = ranks_.find(rank.index());
+  WEFT_ASSIGN(const bool more, known == ranks_.end() ? trace_.next_block(rank, out)
+                                                     : known->second.blocks.next_block(trace_, rank, out));
   if (!more) return false;
   for (Op& op : out.ops) {
     if (op.extra == kNoList || op.kind == OpKind::start || (op.peer != kAnySource && op.tag != kAnyTag))
@@ -169,15 +156,7 @@ Result<bool> RecordedMatches::next_block(RankId rank, OpBlock& out) {
   ask(rank, out);
   if (!questions_.empty()) {
     Rank& state = ranks_[rank.index()];
-    while (!answer(state, out) && !state.ended && !state.unreadable && state.ahead.size() < kMostAhead) {
-      OpBlock next;
-      const auto read_on = trace_.next_block(rank, next);
-      if (!read_on)
-        state.unreadable = read_on.error();
-      else if (*read_on)
-        state.ahead.push_back(std::move(next));
-      else
-        state.ended = true;
+    while (!answer(state, out) && state.blocks.read_on(trace_, rank)) {
     }
   }
   for (const Question& q : questions_) {

@@ -2,8 +2,8 @@
 // trace says what that was (docs/trace-format.md, lists), and whose cancels that came too late are gone. All else is as in the
 // trace.
 //
-// What a receive got stands in its own list, or in the wait or test that completes it and no other. That is looked up ahead, at
-// most kMostAhead blocks beyond the one that is read, and only by ranks that have such receives, or cancels. What a persistent
+// What a receive got stands in its own list, or in the wait or test that completes it and no other. That is looked up ahead, as
+// far as BlocksAhead reads beyond the block at hand, and only by ranks that have such receives, or cancels. What a persistent
 // receive got is another message at each start, so it is the start that has the list, and asks for it (kNarrowed).
 //
 // Memory: the blocks ahead, and persistent receives with wildcards. O(1) an operation; where a block has something to look up,
@@ -16,6 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "traces/blocks_ahead.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::traces {
@@ -61,11 +62,8 @@ class RecordedMatches final : public TraceReader {
   }
 
  private:
-  static constexpr std::size_t kMostAhead = 4;
   struct Rank {
-    std::vector<OpBlock> ahead;       // read and not given out
-    std::optional<Error> unreadable;  // what stands behind them
-    bool ended = false;
+    BlocksAhead blocks;
     std::unordered_map<std::uint32_t, Envelope> persistent;  // receives with wildcards, by slot
   };
   // An operation whose receive may stand in a completion that follows.
@@ -74,7 +72,6 @@ class RecordedMatches final : public TraceReader {
     std::uint32_t slot;
     std::optional<Envelope> got;
   };
-  [[nodiscard]] Result<bool> read(RankId rank, OpBlock& out);
   void ask(RankId rank, OpBlock& block);
   [[nodiscard]] bool answer(const Rank& state, const OpBlock& block);
   void narrow(Op& op, const Envelope& asked, const std::optional<Envelope>& got);
