@@ -13,6 +13,7 @@
 #include "tests/support/hosts.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/support/seed.hpp"
+#include "traces/blocks_ahead.hpp"
 #include "traces/check/check.hpp"
 
 namespace weft::replay {
@@ -485,13 +486,16 @@ TEST(DoctorVerdict, RecordedProgramsThatRelyOnProgressEndForBoth) {
   }
 }
 
+// Operations that no doctor looks beyond.
+constexpr std::size_t kOutOfSight = (traces::BlocksAhead::kMostAhead + 1) * traces::kMaxBlockOps;
+
 // A program that ran has no findings, whatever a choice made of its receives from any source before their waits told, which stand out
-// of sight in a later block. The choice is forced early: a receive of rank 1 comes after a synchronous send that only a choice ends.
+// of sight. The choice is forced early: a receive of rank 1 comes after a synchronous send that only a choice ends.
 TEST(DoctorVerdict, WaitsThatTellLateWhatCameLateAreRight) {
   MemoryTrace t(3);
   const CommId other = t.add_comm("other", {0, 1, 2});
   for (const std::uint32_t request : {0u, 1u, 2u}) t.p2p(1, OpKind::irecv, kAny, kAny, 8, CommId(0), request);
-  for (std::size_t i = 0; i < traces::kMaxBlockOps; ++i) t.compute(1, Duration(1));
+  for (std::size_t i = 0; i < kOutOfSight; ++i) t.compute(1, Duration(1));
   t.p2p(0, OpKind::ssend, 1, 5, 8);
   t.p2p(0, OpKind::send, 1, 9, 8, other);
   // By now the choice gave the first request what the second one had.
@@ -536,7 +540,7 @@ TEST(DoctorVerdict, ReplaysWhoseWaitsTellTheMatchesAreRight) {
         t.p2p(1, OpKind::irecv, kAny, kAny, 8, CommId(0), posted++);
         if (r.below(3) == 0) t.compute(1, Duration(static_cast<std::int64_t>(r.below(5'000'000))));
       }
-      for (std::size_t i = 0; i < traces::kMaxBlockOps; ++i) t.compute(1, Duration(1));
+      for (std::size_t i = 0; i < kOutOfSight; ++i) t.compute(1, Duration(1));
       for (std::uint32_t i = 0; i < 2 * n; ++i) {
         const std::uint32_t from = r.below(2) == 0 ? 0 : 2;
         std::uint32_t& of = left[from / 2];

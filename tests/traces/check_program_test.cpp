@@ -1,6 +1,7 @@
 // The trace doctor on programs that TI text cannot express: sub-communicators, wildcards with recorded
 // matches, persistent requests, polls, non-blocking collectives.
 #include "tests/traces/check_programs.hpp"
+#include "traces/blocks_ahead.hpp"
 
 namespace weft::traces {
 namespace {
@@ -133,7 +134,7 @@ TEST(CheckProgram, APostedReceiveFromAnySourceMatchesWhileItsRankWaitsForSomethi
             "at operation 1 (): barrier on world waits for rank 0, waits for rank 0\n");
 }
 
-// The waits stand in a block of their own, out of sight of the receives: the guess is put right.
+// The waits stand out of sight of the receives: the guess is put right.
 TEST(CheckProgram, AMatchRecordedByALaterCompletionReplacesTheGuess) {
   const TempDir dir;
   for (const std::int32_t first : {0, 1}) {
@@ -143,7 +144,8 @@ TEST(CheckProgram, AMatchRecordedByALaterCompletionReplacesTheGuess) {
         .add(2, with_request(recv(kAnySource, 5, 80), OpKind::irecv, 1))
         .add(2, coll(OpKind::barrier, kWorld, kAnySource, 0));
     for (const std::uint32_t r : {0u, 1u}) p.add(r, coll(OpKind::barrier, kWorld, kAnySource, 0));
-    for (std::size_t i = 0; i < kMaxBlockOps; ++i) p.add(2, {.kind = OpKind::compute_time, .amount = 1});
+    for (std::size_t i = 0; i < (BlocksAhead::kMostAhead + 1) * kMaxBlockOps; ++i)
+      p.add(2, {.kind = OpKind::compute_time, .amount = 1});
     p.add(2, wait(0, first, 5, 8)).add(2, wait(1, 1 - first, 5, 80));
     EXPECT_EQ(p.findings(), "");
     // The recording has left no choice, so another fault is one for certain.

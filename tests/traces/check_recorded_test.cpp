@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "tests/traces/check_programs.hpp"
+#include "traces/blocks_ahead.hpp"
 
 namespace weft::traces {
 namespace {
@@ -63,22 +64,25 @@ TEST(CheckRecorded, AStartSaysWhatItsReceiveTook) {
 }
 
 Op cancel(std::uint32_t slot) { return {.kind = OpKind::cancel, .request = slot}; }
-// Operations enough that what follows stands in a later block.
-void far_on(Program& p, std::uint32_t rank) {
-  for (std::size_t i = 0; i < kMaxBlockOps; ++i) p.add(rank, {.kind = OpKind::compute_time, .amount = 1});
+// Operations enough that what follows stands so many blocks on.
+void far_on(Program& p, std::uint32_t rank, std::size_t blocks) {
+  for (std::size_t i = 0; i < blocks * kMaxBlockOps; ++i)
+    p.add(rank, {.kind = OpKind::compute_time, .amount = 1});
 }
+// At hand, in sight, and beyond.
+constexpr std::size_t kBlocks[] = {0, 1, BlocksAhead::kMostAhead, BlocksAhead::kMostAhead + 1};
 
 // MPI-3.1, section 3.8.4: a receive that matched completes as if there were no cancel.
 TEST(CheckRecorded, ACancelThatCameTooLateChangesNothing) {
   const TempDir dir;
   for (const OpKind kind : {OpKind::irecv, OpKind::recv_init})
     for (const std::int32_t source : {1, kAnySource})
-      for (const bool far : {false, true}) {
+      for (const std::size_t blocks : kBlocks) {
         Program p(dir, 2);
         p.add(0, with_request(recv(source, 3, 100), kind, 0));
         if (kind == OpKind::recv_init) p.add(0, {.kind = OpKind::start, .request = 0});
         p.add(0, cancel(0));
-        if (far) far_on(p, 0);
+        far_on(p, 0, blocks);
         p.add(0, wait(0, 1, 3, 100));
         p.add(0, send(1, 4, 8)).add(1, send(0, 3, 100)).add(1, recv(0, 4, 8));
         EXPECT_EQ(p.findings(), "");
@@ -103,11 +107,11 @@ TEST(CheckRecorded, AReceiveThatWasWithdrawnLeavesItsMessageToOthers) {
   const TempDir dir;
   for (const std::int32_t source : {0, kAnySource})
     for (const std::int32_t second : {0, kAnySource})
-      for (const bool far : {false, true}) {
+      for (const std::size_t blocks : kBlocks) {
         Program p(dir, 2);
         p.add(0, send(1, 2, 10));
         p.add(1, with_request(recv(source, 2, 10), OpKind::irecv, 0)).add(1, cancel(0));
-        if (far) far_on(p, 1);
+        far_on(p, 1, blocks);
         p.add(1, wait(0)).add(1, recv(second, 2, 10));
         EXPECT_EQ(p.findings(), "");
       }
@@ -118,6 +122,24 @@ TEST(CheckRecorded, AReceiveThatWasWithdrawnLeavesItsMessageToOthers) {
   EXPECT_EQ(
       p.findings(),
       "E 0.0 : rank 0 send: rank 1 never receives this message (tag 2, 10 bytes, communicator world)\n");
+}
+
+// Rank 0 has the message of rank 2, which goes on only then, or only then with synchronous sends; by rank it would be that of
+// rank 1, which nobody waits for.
+TEST(CheckRecorded, AReceiveHasTheMessageThatItsWaitTellsBlocksLater) {
+  const TempDir dir;
+  for (const OpKind kind : {OpKind::send, OpKind::ssend})
+    for (std::size_t blocks = 0; blocks <= BlocksAhead::kMostAhead; ++blocks) {
+      SCOPED_TRACE(blocks);
+      const Op barrier = coll(OpKind::barrier, kWorld, kAnySource, 0);
+      Program p(dir, 3);
+      p.add(0, with_request(recv(kAnySource, 0, 8), OpKind::irecv, 0));
+      far_on(p, 0, blocks);
+      p.add(0, barrier).add(0, wait(0, 2, 0, 8)).add(0, recv(1, 0, 8));
+      p.add(1, with_request(send(0, 0, 8), OpKind::isend, 0)).add(1, barrier).add(1, wait(0));
+      p.add(2, send(0, 0, 8, kind)).add(2, barrier);
+      EXPECT_EQ(p.findings(true), "");
+    }
 }
 
 }  // namespace

@@ -21,7 +21,8 @@
 // requests, peers, collectives, and all that happens before an order decides anything.
 // Iprobe: the recorded order of operations is checked as it stands; a miss does nothing, a hit must find its message.
 //
-// Memory for a well-formed trace: one block per rank, and the messages in flight between the ranks.
+// Memory for a well-formed trace: one block per rank, of ranks that look for completions of receives from any source up to four
+// more, and the messages in flight between the ranks.
 // O(operations), except that wildcard receives look at every sender of their communicator.
 #pragma once
 

@@ -95,7 +95,7 @@ void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot,
     if (const Envelope e = asked_or_got(op, list); e.source >= 0) {
       q.source = e.source;
       q.tag = e.tag;
-    } else if (const auto ahead = match_ahead(me, slot)) {
+    } else if (const auto ahead = match_ahead(r, me, slot)) {
       std::tie(q.source, q.tag) = *ahead;
     }
   } else if (!member(r, op, op.peer, "source", index)) {
@@ -169,7 +169,7 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
     }
     Request& q = it->second;
     if (!q.active) continue;
-    // The completion of a wildcard in a later block says what it was.
+    // The completion of a wildcard that was out of sight says what it was.
     if (!me.issued && q.op.peer == kAnySource && is_receive_request(q.op.kind) && op.peer >= 0 &&
         (op.kind == OpKind::wait || op.kind == OpKind::test) && (q.source < 0 || q.guess))
       recorded_match(r, me, static_cast<std::uint32_t>(s), q, op.peer, op.tag);
@@ -309,8 +309,9 @@ Result<void> Doctor::run() {
     me.blocked = false;
     for (std::size_t n = 0; n < kQuantum && !me.ended && !me.blocked; ++n) {
       if (me.at == me.block.ops.size()) {
-        WEFT_ASSIGN(const bool more, trace_.next_block(RankId(r), me.block));
+        WEFT_ASSIGN(const bool more, me.ahead.next_block(trace_, RankId(r), me.block));
         me.at = 0;
+        if (!me.named.empty()) me.named.erase(me.named.begin());
         if (!more) {
           me.program.finish(me.seen, program_faults_);
           tell(r, program_faults_);

@@ -27,6 +27,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "traces/blocks_ahead.hpp"
 #include "traces/check/check.hpp"
 #include "traces/check/collective_check.hpp"
 #include "traces/check/guesses.hpp"
@@ -110,8 +111,7 @@ struct Request {
 
 // Where operations of a block name a request, once looking for that operation by operation has gone far.
 struct NamedRequests {
-  std::uint64_t first_op = UINT64_MAX;  // of the block
-  std::uint64_t looked_at = 0;          // operations of it
+  std::uint64_t looked_at = 0;  // operations of it
   bool listed = false;
   std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> where;  // in the block, ascending
 };
@@ -134,7 +134,8 @@ struct Rank {
   std::size_t in_flight = 0;     // unreceived messages that it sent
   std::unordered_map<std::uint32_t, Request> requests;
   Guesses guesses;  // of them
-  NamedRequests named;
+  BlocksAhead ahead;
+  std::vector<NamedRequests> named;  // of the block and of those ahead, as far as somebody looked
   std::vector<std::uint32_t> region_stack;
   RankProgram program;
   [[nodiscard]] std::uint64_t index() const { return block.first_op + at; }
@@ -197,10 +198,12 @@ class Doctor {
   // A message is there. Its row if it waits for a receive.
   std::uint32_t deliver(std::uint32_t src, const Op& op, std::uint64_t index, std::uint32_t waiter);
   void post_wildcard(std::uint32_t r, const Wildcard& w);
-  // The operation after the rank's that names request `slot`, in the block that is read; null: it is out of sight.
-  static const Op* next_that_names(Rank& me, std::uint32_t slot);
-  // The source and tag that the completion of `slot` names, if it stands in that block.
-  static std::optional<std::pair<std::int32_t, std::int32_t>> match_ahead(Rank& me, std::uint32_t slot);
+  // The operation after the rank's that names request `slot`, in its block or in those that can be read ahead; null: it is
+  // out of sight.
+  const Op* next_that_names(std::uint32_t r, Rank& me, std::uint32_t slot);
+  // The source and tag that the completion of `slot` names, if it is in sight.
+  std::optional<std::pair<std::int32_t, std::int32_t>> match_ahead(std::uint32_t r, Rank& me,
+                                                                   std::uint32_t slot);
   // The completion of a wildcard says what it matched: source and tag.
   void recorded_match(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q, std::int32_t source,
                       std::int32_t tag);

@@ -68,7 +68,6 @@ bool names(const OpBlock& block, const Op& op, std::uint32_t slot) {
 
 void list_requests(const OpBlock& block, NamedRequests& named) {
   named.listed = true;
-  named.where.clear();
   const auto add = [&](std::int64_t slot, std::size_t at) {
     auto& list = named.where[static_cast<std::uint32_t>(slot)];
     if (list.empty() || list.back() != at) list.push_back(static_cast<std::uint32_t>(at));
@@ -84,31 +83,35 @@ void list_requests(const OpBlock& block, NamedRequests& named) {
   }
 }
 
-}  // namespace
-
-const Op* Doctor::next_that_names(Rank& me, std::uint32_t slot) {
-  NamedRequests& named = me.named;
+// The operation from number `from` on that names request `slot`; null if none of the block does.
+const Op* next_in_block(const OpBlock& block, std::size_t from, std::uint32_t slot, NamedRequests& named) {
   constexpr std::uint64_t kFar = std::uint64_t{8} * kMaxBlockOps;
-  const auto& ops = me.block.ops;
-  if (named.first_op != me.block.first_op) {
-    named.first_op = me.block.first_op;
-    named.looked_at = 0;
-    named.listed = false;
-  }
-  if (!named.listed && named.looked_at > kFar) list_requests(me.block, named);
+  if (!named.listed && named.looked_at > kFar) list_requests(block, named);
   if (named.listed) {
     const auto list = named.where.find(slot);
     if (list == named.where.end()) return nullptr;
-    const auto at = std::ranges::upper_bound(list->second, me.at);
-    return at == list->second.end() ? nullptr : &ops[*at];
+    const auto at = std::ranges::lower_bound(list->second, from);
+    return at == list->second.end() ? nullptr : &block.ops[*at];
   }
-  for (std::size_t i = me.at + 1; i < ops.size(); ++i, ++named.looked_at)
-    if (names(me.block, ops[i], slot)) return &ops[i];
+  for (std::size_t i = from; i < block.ops.size(); ++i, ++named.looked_at)
+    if (names(block, block.ops[i], slot)) return &block.ops[i];
   return nullptr;
 }
 
-std::optional<std::pair<std::int32_t, std::int32_t>> Doctor::match_ahead(Rank& me, std::uint32_t slot) {
-  const Op* const op = next_that_names(me, slot);
+}  // namespace
+
+const Op* Doctor::next_that_names(std::uint32_t r, Rank& me, std::uint32_t slot) {
+  for (std::size_t n = 0; n <= me.ahead.ahead().size() || me.ahead.read_on(trace_, RankId(r)); ++n) {
+    if (me.named.size() == n) me.named.emplace_back();
+    const OpBlock& block = n == 0 ? me.block : me.ahead.ahead()[n - 1];
+    if (const Op* op = next_in_block(block, n == 0 ? me.at + 1 : 0, slot, me.named[n])) return op;
+  }
+  return nullptr;
+}
+
+std::optional<std::pair<std::int32_t, std::int32_t>> Doctor::match_ahead(std::uint32_t r, Rank& me,
+                                                                         std::uint32_t slot) {
+  const Op* const op = next_that_names(r, me, slot);
   if (op == nullptr || !is_completion(op->kind)) return std::nullopt;  // freed, cancelled or made anew
   const bool known = (op->kind == OpKind::wait || op->kind == OpKind::test) && op->peer >= 0;
   if (!known) return std::nullopt;
@@ -191,7 +194,7 @@ void Doctor::cancel(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q) {
   }
   if (q.recorded) return;
   q.cancelled = true;
-  const Op* const next = next_that_names(me, slot);
+  const Op* const next = next_that_names(r, me, slot);
   if (next != nullptr && completes_withdrawn(*next)) withdraw(r, me, slot, q);
 }
 
@@ -227,7 +230,7 @@ bool Doctor::withdraw_cancelled(std::uint32_t r) {
     if (!me.ended) {
       const Op& here = me.block.ops[me.at];
       const bool waited_for = here.request == slot && is_completion(here.kind);
-      if (waited_for ? here.peer >= 0 : match_ahead(me, slot).has_value()) continue;
+      if (waited_for ? here.peer >= 0 : match_ahead(r, me, slot).has_value()) continue;
     }
     withdraw(r, me, slot, me.requests.at(slot));
     withdrawn = true;
