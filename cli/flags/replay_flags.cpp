@@ -15,7 +15,8 @@ void ReplayFlags::add(CLI::App& app) {
   add_set(app);
   add_fail(app);
   app.add_flag("--raw{eager}", raw,
-               "no overheads, simple rules: --raw, --raw=eager, --raw=detached, --raw=rendezvous")
+               "no overheads, simple rules: --raw, --raw=eager, --raw=detached, --raw=rendezvous [the "
+               "platform's costs]")
       ->check(word({"eager", "detached", "rendezvous"}))
       ->type_name("eager|detached|rendezvous");
   app.add_option("--raw-switch", raw_switch,
