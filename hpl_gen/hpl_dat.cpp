@@ -72,7 +72,7 @@ class Lines {
   Error about_value(std::size_t index, std::string what, std::string expected) const {
     Word w = next_word(line_, 0);
     for (; index > 0; --index) w = next_word(line_, w.end);
-    return error(w.begin, what, line_.substr(w.begin, w.end - w.begin), std::move(expected));
+    return error(w.begin, std::move(what), line_.substr(w.begin, w.end - w.begin), std::move(expected));
   }
   Error error(std::size_t at, std::string what, std::string_view got, std::string expected) const {
     return bad_input(fmt::format("{}:{}:{}", name_, number_, at + 1), std::move(what), std::string(got),

@@ -52,8 +52,9 @@ std::vector<std::string> width_warnings(const topology::Platform& platform,
   if (least == most) return {};
   const auto clock = replay::KernelClock::create(platform);
   if (!clock) return {};
+  const traces::Kernel dgemm = dgemm_of(*first);
   const auto per_flop = [&](std::int64_t nb) {
-    const traces::KernelShape shape{dgemm_of(*first), 4096, 4096, nb};
+    const traces::KernelShape shape{dgemm, 4096, 4096, nb};
     return clock->seconds(0, shape) / traces::kernel_flops(shape);
   };
   if (std::fabs(per_flop(least) / per_flop(most) - 1) > 1e-9) return {};

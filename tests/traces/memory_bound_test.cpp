@@ -10,19 +10,19 @@ namespace {
 
 using namespace testing;
 
-constexpr std::uint32_t kRanks = 8;
+constexpr std::uint32_t kRanksHeld = 8;
 constexpr std::size_t kBlocks = 120;  // of each rank: 3.9 million operations, 126 MB as rows
 
 std::string large_trace(const TempDir& dir) {
   TraceHeader h;
-  h.ranks = kRanks;
+  h.ranks = kRanksHeld;
   auto w = TraceWriter::create(dir.path("large.weft"), h);
   EXPECT_TRUE(w);
   Rng rng(1);
   for (std::size_t i = 0; i < kBlocks; ++i) {
     std::vector<std::int64_t> sizes(kMaxBlockOps);
     for (auto& s : sizes) s = static_cast<std::int64_t>(rng.below(100000));
-    for (std::uint32_t r = 0; r < kRanks; ++r) {
+    for (std::uint32_t r = 0; r < kRanksHeld; ++r) {
       OpBlock b;
       b.rank = RankId(r);
       b.first_op = i * kMaxBlockOps;
@@ -46,22 +46,22 @@ TEST(MemoryBound, AMillionsOfOperationsTraceIsReadInABlockPerRank) {
   const auto interleaved = [&](bool keep) {
     auto t = open_trace({path});
     if (!t) return false;
-    std::vector<OpBlock> blocks(kRanks);
+    std::vector<OpBlock> blocks(kRanksHeld);
     std::vector<OpBlock> kept;
     std::uint64_t ops = 0;
     for (std::size_t i = 0; i < kBlocks; ++i)
-      for (std::uint32_t r = 0; r < kRanks; ++r) {
+      for (std::uint32_t r = 0; r < kRanksHeld; ++r) {
         if (!*(*t)->next_block(RankId(r), blocks[r])) return false;
         ops += blocks[r].ops.size();
         if (keep) kept.push_back(blocks[r]);
       }
-    return ops == (*t)->totals().ops && ops == kRanks * kBlocks * kMaxBlockOps;
+    return ops == (*t)->totals().ops && ops == kRanksHeld * kBlocks * kMaxBlockOps;
   };
   EXPECT_TRUE(within(kRoom, [&] { return interleaved(false); }));
   EXPECT_FALSE(within(kRoom, [&] { return interleaved(true); })) << "the limit does not limit";
   EXPECT_TRUE(within(kRoom, [&] {
     auto t = open_trace({path});
-    return t && scan_trace(**t)->totals.messages == kRanks / 2 * kBlocks * kMaxBlockOps;
+    return t && scan_trace(**t)->totals.messages == kRanksHeld / 2 * kBlocks * kMaxBlockOps;
   }));
   EXPECT_TRUE(within(kRoom, [&] {
     auto t = open_trace({path});
