@@ -419,8 +419,4 @@ Result<std::unique_ptr<Network>> read_platform(const std::string& path) {
   return net;
 }
 
-bool sniff_platform(std::string_view first_bytes) {
-  return first_bytes.find("<platform") != std::string_view::npos;
-}
-
 }  // namespace weft::topology::simgrid

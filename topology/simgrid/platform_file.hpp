@@ -20,7 +20,4 @@ inline constexpr std::size_t kMostHosts = std::size_t{1} << 20;
 // Errors: kBadInput and kNotSupported, at FILE:LINE:COLUMN.
 [[nodiscard]] Result<std::unique_ptr<Network>> read_platform(const std::string& path);
 
-// Whether a file's first bytes are XML with a <platform>, for who is given a file without a family.
-[[nodiscard]] bool sniff_platform(std::string_view first_bytes);
-
 }  // namespace weft::topology::simgrid
