@@ -24,8 +24,7 @@ Progress::Progress(ProgressMode mode, std::string label, std::uint64_t total, st
 Progress::~Progress() { finish(); }
 
 void Progress::update(std::uint64_t done, std::string_view note) {
-  if (!enabled_) return;
-  if ((++calls_ & 15u) != 0) return;
+  if (!enabled_ || done == 0) return;
   const auto now = std::chrono::steady_clock::now();
   if (now - last_ < kInterval) return;
   last_ = now;

@@ -3,10 +3,12 @@
 // only by the loop that drives it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace weft {
 
@@ -20,7 +22,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // Cheap when nothing is printed: one comparison most of the time. `note` is appended as it is.
+  // Where progress is shown it reads the clock, else it costs one comparison: callers call it every some thousand steps. Nothing is
+  // told before something is done. `note` is appended as it is.
   void update(std::uint64_t done, std::string_view note = {});
   void expect(std::uint64_t total) { total_ = total; }  // there is more to do, or less
   void finish();                                        // clears the line
@@ -32,9 +35,20 @@ class Progress {
   std::string label_;
   std::string unit_;
   std::uint64_t total_;
-  std::uint32_t calls_ = 0;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point last_;
+};
+
+// How much more of something is done than ever before, though it may be begun anew.
+class Furthest {
+ public:
+  [[nodiscard]] std::uint64_t more(std::uint64_t done) {
+    const std::uint64_t before = std::exchange(most_, std::max(most_, done));
+    return most_ - before;
+  }
+
+ private:
+  std::uint64_t most_ = 0;
 };
 
 }  // namespace weft

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/progress.hpp"
 #include "predict/interrupted.hpp"
 #include "predict/journal/run_point.hpp"
 #include "topology/placement/placement.hpp"
@@ -65,12 +66,11 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
   mine.on_copy = [&traffic](const replay::CopySeen& c) { traffic.add_copy(c.from, c.to, Bytes(c.bytes)); };
   mine.on_again = [&traffic] { traffic = PairTraffic(); };
   if (request.on_start) request.on_start({index, *trace, platform, placement.hosts}, mine);
-  std::uint64_t counted = 0;
+  Furthest counted;
   const std::atomic<bool>* stop = request.points.stop;
   mine.on_progress = [&](std::uint64_t done, std::uint64_t) {
     if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Interrupted();
-    on_done(done - std::min(counted, done));
-    counted = std::max(counted, done);
+    on_done(counted.more(done));
   };
   auto result = request.verify ? replay::replay_verified(*trace, platform, placement.hosts, mine,
                                                          run.facts.verified.emplace())
@@ -89,7 +89,7 @@ Result<void> replay_one(const MatrixRequest& request, const Matrix& matrix, cons
     if (ideal.finished) run.facts.ideal = ideal.makespan;
   }
   run.result.warnings.insert(run.result.warnings.end(), placement.notes.begin(), placement.notes.end());
-  on_done(trace->totals().ops - std::min(counted, trace->totals().ops));
+  on_done(counted.more(trace->totals().ops));
   fill_facts(request, matrix, {ranks, trace->totals(), {}}, run);
   if (const auto worst = busiest_links(run.facts, 1); !worst.empty())
     run.facts.worst_link_sharers = traffic.sharers_of(worst.front(), platform.fabric, placement.hosts);

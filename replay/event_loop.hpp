@@ -23,6 +23,11 @@ enum class Next : std::uint8_t {
   kTooLate       // later than a clock can tell
 };
 
+// ReplayOptions::on_progress is called every so many events; where only flows have events, every so many operations and rounds of
+// collectives. A round may have a message to every rank.
+inline constexpr std::uint64_t kReportEvery = 1024;
+inline constexpr std::uint64_t kNoReport = ~std::uint64_t{0};  // so many never come
+
 // More is due at this instant, whatever it is.
 [[nodiscard]] inline bool due_now(const Agenda& agenda, const network::Network& network) {
   return agenda.next_time() == agenda.now() || network.next_time() == agenda.now();

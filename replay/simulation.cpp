@@ -45,7 +45,8 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       regions_(trace.regions().size(), ranks_.count(), options.critical_path || options.ideal_network),
       operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
                    copies_, regions_, causes_, hindsight_, cost_, network_},
-                  options, agenda_) {}
+                  options, agenda_),
+      next_report_(options.on_progress ? 0 : kNoReport) {}
 
 void Simulation::audit(const Audits& audits) {
   network_.audit(audits.flows);
@@ -183,7 +184,7 @@ void Simulation::prefetch_next() {
 
 void Simulation::report_progress() {
   options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
-  next_report_ = ranks_.ops_done() + 65536;
+  next_report_ = event_count_ + kReportEvery;
 }
 
 // Whose doing comes next.
@@ -202,7 +203,9 @@ std::string Simulation::next_in_words() const {
 Result<ReplayResult> Simulation::run() {
   const auto looks = [&, many = ranks_.many()] {
     if (many) prefetch_next();
-    if (options_.on_progress && ranks_.ops_done() >= next_report_) report_progress();
+    // By events: an operation may be a collective of millions of messages.
+    if (event_count_ >= next_report_) [[unlikely]]
+      report_progress();
   };
   while (true) {
     if (ranks_.any_ready()) run_ready();

@@ -100,8 +100,8 @@ class Simulation {
   Regions regions_;
   Operations operations_;
   std::uint64_t event_count_ = 0;
-  Instant last_;                   // when anything happened
-  std::uint64_t next_report_ = 0;  // operations
+  Instant last_;               // when anything happened
+  std::uint64_t next_report_;  // events
   ClockAudit* clock_audit_ = nullptr;
 };
 

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -52,6 +54,31 @@ struct Options {
   std::string rank_links = "utilization";
   ReportFlag report;
   std::shared_ptr<ExportFlag> exported = std::make_shared<ExportFlag>();
+};
+
+// The progress of several replays as one line, whichever threads they run on.
+class TogetherDone {
+ public:
+  TogetherDone(ProgressMode mode, std::uint64_t ops) : ops_(ops), line_(mode, "replay", ops, "ops") {}
+  void expect_more(std::uint64_t ops) {
+    const std::lock_guard lock(mutex_);
+    line_.expect(ops_ += ops);
+  }
+  // Of one of them.
+  [[nodiscard]] std::function<void(std::uint64_t, std::uint64_t)> on_progress() {
+    const std::lock_guard lock(mutex_);
+    return [this, &mine = each_.emplace_back()](std::uint64_t done, std::uint64_t) {
+      const std::lock_guard lock(mutex_);
+      line_.update(done_ += mine.more(done));
+    };
+  }
+  void finish() { line_.finish(); }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t ops_, done_ = 0;
+  std::deque<Furthest> each_;  // where they are
+  Progress line_;
 };
 
 // One job: its trace and where it runs.
@@ -103,9 +130,11 @@ Result<T> named(Result<T> result, const std::string& trace, const topology::Plat
 
 // `rules`: those that choose the algorithms of collectives of all jobs together. With others the times would not compare.
 Result<void> replay_alone(const Options& o, const topology::Platform& platform,
-                          const replay::ReplayOptions& options, const std::string& rules, Job& job) {
+                          const replay::ReplayOptions& options, const std::string& rules, TogetherDone& done,
+                          Job& job) {
   WEFT_ASSIGN(const auto trace, traces::open_trace(job.paths, o.flags.from));
   auto mine = options;
+  mine.on_progress = done.on_progress();
   mine.collective_rules = rules.empty() ? "default" : rules;
   mine.first_rank = job.first_rank;
   WEFT_ASSIGN(job.alone, named(replay::replay(*trace, platform, job.placement.hosts, mine), job.paths.front(),
@@ -165,9 +194,10 @@ struct Runs {
 // Number `which` of Runs::less.
 Result<void> replay_with_less(const Options& o, const topology::Platform& platform,
                               const std::vector<HostId>& placement, const replay::ReplayOptions& options,
-                              const std::deque<Job>& jobs, std::size_t which, Runs& out) {
+                              const std::deque<Job>& jobs, std::size_t which, TogetherDone& done, Runs& out) {
   WEFT_ASSIGN(const auto trace, open_jobs(o, jobs));
   auto without = which == 0 ? options : predict::without_contention(options);
+  without.on_progress = done.on_progress();
   without.ideal_network = which == 0;
   without.what_if.no_latency = which == 2;
   WEFT_ASSIGN(const auto found, replay::replay(*trace, platform, placement, without));
@@ -214,22 +244,28 @@ Result<void> replay_all(const Options& o, const topology::Platform& platform,
                         const std::vector<HostId>& placement, const replay::ReplayOptions& options,
                         const replay::ReplayOptions& together, traces::TraceReader& trace,
                         std::deque<Job>& jobs, std::size_t less, Runs& out) {
-  Progress progress(o.common.progress_mode(), "replay", trace.totals().ops, "ops");
   if (o.verify) out.verified.emplace();
   const std::size_t alone = jobs.size() > 1 ? jobs.size() : 0;
+  // Whether the ideal network is replayed is not known yet.
+  const std::uint64_t ops = trace.totals().ops;
+  TogetherDone done(o.common.progress_mode(), ops * (1 + (alone > 0 ? 1 : 0) + (less > 0 ? less - 1 : 0)));
   const auto rules =
       replay::name_of_rules(options.collective_rules, platform.mpi.collective_rules, trace.header());
   IdealWanted ideal;
   WEFT_TRY(run_parallel(
       1 + alone + less, o.common.threads,
       [&](std::size_t i) -> Result<void> {
-        if (i == alone + less && less > 0 && !ideal.wait()) return {};
-        if (i > alone) return replay_with_less(o, platform, placement, options, jobs, alone + less - i, out);
-        if (i > 0) return replay_alone(o, platform, options, rules.name, jobs[i - 1]);
+        if (i == alone + less && less > 0) {
+          if (!ideal.wait()) return {};
+          done.expect_more(ops);
+        }
+        if (i > alone)
+          return replay_with_less(o, platform, placement, options, jobs, alone + less - i, done, out);
+        if (i > 0) return replay_alone(o, platform, options, rules.name, done, jobs[i - 1]);
         const IdealWanted::Over over(ideal);
         auto mine = together;
         mine.on_no_ideal = [&] { ideal.tell(true); };
-        mine.on_progress = [&](std::uint64_t done, std::uint64_t) { progress.update(done); };
+        mine.on_progress = done.on_progress();
         const auto start = std::chrono::steady_clock::now();
         if (out.verified) {
           WEFT_ASSIGN(out.result,
@@ -240,6 +276,7 @@ Result<void> replay_all(const Options& o, const topology::Platform& platform,
                       named(replay::replay(trace, platform, placement, mine), name_of(jobs), platform));
         }
         out.wall = std::chrono::steady_clock::now() - start;
+        mine.on_progress(ops, ops);
         if (out.result.ideal.known) {
           out.less[0] = out.result.ideal.makespan;
           out.ideal_regions = out.result.ideal.regions;
@@ -249,8 +286,8 @@ Result<void> replay_all(const Options& o, const topology::Platform& platform,
       tell_fewer_threads));
   // The main one was tried again, where there was no memory beside others.
   if (less > 0 && out.result.finished && !out.less[0])
-    WEFT_TRY(replay_with_less(o, platform, placement, options, jobs, 0, out));
-  progress.finish();
+    WEFT_TRY(replay_with_less(o, platform, placement, options, jobs, 0, done, out));
+  done.finish();
   if (!of_one_library(jobs) && rules.from == replay::RulesFrom::kDefault)
     out.result.warnings.push_back(
         "the jobs were recorded with several MPI libraries, or not all with one: the default algorithms are "
@@ -332,8 +369,17 @@ Result<void> run(const Options& o) {
   const std::size_t less = in_detail ? runs.less.size() : o.critical_path ? 1 : 0;
   WEFT_TRY(replay_all(o, platform, placement, options, together, *trace, jobs, less, runs));
 
-  const predict::Question question{platform, placement, options, runs.result,
-                                   [&] { return open_jobs(o, jobs); }};
+  // Each of its replays opens the trace, on a thread of its own.
+  std::mutex counting;
+  std::uint64_t begun = 0;
+  Progress asked(o.common.progress_mode(), "replay with changes", 0, "replays");
+  const predict::Question question{platform, placement, options, runs.result, [&] {
+                                     {
+                                       const std::lock_guard lock(counting);
+                                       asked.update(++begun);
+                                     }
+                                     return open_jobs(o, jobs);
+                                   }};
   if (runs.verified) WEFT_TRY(compare_plain(o, jobs, question, runs.wall.count(), *runs.verified));
   std::optional<predict::PathDetails> details;
   if (in_detail && runs.result.finished) {
@@ -343,6 +389,7 @@ Result<void> run(const Options& o) {
   if (o.sensitivity && runs.result.finished) {
     WEFT_ASSIGN(sensitivity, predict::sensitivity_of(question, o.common.threads, tell_fewer_threads));
   }
+  asked.finish();
 
   predict::RunFacts facts;
   facts.map = o.map;

@@ -356,12 +356,8 @@ void DirectReplay::run_ready() {
       for (std::uint32_t stage = 0; stage < 3; ++stage)
         if (const auto next = ranks_.ready_after(3 - stage)) prefetch_rank(next->index(), stage);
     run_rank(r);
-    if (ranks_.ops_done() >= next_report_) [[unlikely]] {
-      options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
-      next_report_ = ranks_.ops_done() + 65536;
-    }
-    if (ranks_.ops_done() + rounds_ >= next_forget_) [[unlikely]]
-      forget_past();
+    if (ranks_.ops_done() + rounds_ >= next_look_) [[unlikely]]
+      look();
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/check.hpp"
 #include "network/sharing.hpp"
+#include "replay/event_loop.hpp"
 #include "replay/sums.hpp"
 
 namespace weft::replay {
@@ -54,7 +55,7 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
               causes_, hindsight_, agenda_),
       overheads_(cost_.has_cpu_costs()),
       test_cost_(cost_.test()),
-      next_report_(options.on_progress ? 0 : kBeyond),
+      next_report_(options.on_progress ? 0 : kNoReport),
       next_forget_(flows == Flows::kShared ? kBeyond : 0) {}
 
 // Takes computations and polls that miss as one. True: a message may cut that short, so the rank waits for the network.
@@ -90,6 +91,16 @@ void DirectReplay::forget_past() {
   loads_.forget_before(least);
   // Of operations and of rounds: one operation may be a collective of thousands.
   next_forget_ = ranks_.ops_done() + rounds_ + std::uint64_t{16} * ranks_.count();
+}
+
+void DirectReplay::look() {
+  const std::uint64_t done = ranks_.ops_done() + rounds_;
+  if (done >= next_report_) {
+    options_.on_progress(ranks_.ops_done(), trace_.totals().ops);
+    next_report_ = done + kReportEvery;
+  }
+  if (done >= next_forget_) forget_past();
+  next_look_ = std::min(next_report_, next_forget_);
 }
 
 void DirectReplay::audit(const Audits& audits) {

@@ -126,6 +126,7 @@ class DirectReplay final : private PollView {
     return ranks_[r].state == RankState::kDone ? Instant::never() : lanes_[r].clock;
   }
   void forget_past();
+  void look();  // at what is due now and then
   [[nodiscard]] ReplayResult collect();
   Step give_up() {
     given_up_ = true;
@@ -295,9 +296,10 @@ class DirectReplay final : private PollView {
   std::uint64_t truncated_ = 0;
   std::uint64_t events_ = 0;
   std::uint64_t links_entered_ = 0;  // without events
-  std::uint64_t next_report_;        // operations; beyond all: nobody asks
-  std::uint64_t next_forget_;        // operations and rounds; beyond all: nothing is kept of the past
-  std::uint64_t rounds_ = 0;         // of collectives, over ranks
+  // Operations and rounds at which progress is told, and what is over forgotten (beyond all: nothing is kept), and the first of both.
+  std::uint64_t next_report_, next_forget_;
+  std::uint64_t next_look_ = 0;
+  std::uint64_t rounds_ = 0;  // of collectives, over ranks
 };
 
 }  // namespace weft::replay

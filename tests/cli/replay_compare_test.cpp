@@ -544,5 +544,19 @@ TEST(SweepVerb, AKeyThatChangesNothingIsToldAndSpeedSaysWhy) {
               HasSubstr("warning: bw changes nothing for f.txt\n"));
 }
 
+TEST(ReplayAndCompare, ShowTheirProgressWhereItIsAskedFor) {
+  const Workspace w;
+  const std::string sample =
+      support::source_dir() + "/traces/samples/hpl_2x2_1000_64.weft --on crossbar:n=4,bw=10GB/s,lat=1us";
+  EXPECT_THAT(w.weft("replay " + sample + " --progress on").err,
+              ::testing::ContainsRegex("replay: [0-9,]+ ops of [0-9,]+ \\([0-9]+ %\\)"));
+  EXPECT_THAT(w.weft("compare " + sample + " --progress on").err,
+              ::testing::ContainsRegex("compare: [0-9,]+ ops of [0-9,]+"));
+  const Outcome asked = w.weft("replay " + sample + " --sensitivity --progress on");
+  EXPECT_THAT(asked.err, HasSubstr("replay with changes: 1 replays"));
+  for (const char* quiet : {"", " --sensitivity", " --progress off"})
+    EXPECT_EQ(w.weft("replay " + sample + quiet).err, "") << quiet;
+}
+
 }  // namespace
 }  // namespace weft::testing::replay_compare_test

@@ -231,6 +231,31 @@ TEST(DirectReplay, WhoWatchesSeesEvents) {
 }
 
 // Flows entered in any order of time, with and without room between them, against all pairs.
+// 512 operations, but 8 * 64 * 63 messages: whoever waits for the end hears of it meanwhile, by events as without.
+TEST(DirectReplay, ProgressIsToldByWhatHappensNotByOperationsAlone) {
+  constexpr std::uint32_t kRanks = 64, kCalls = 8;
+  MemoryTrace t(kRanks);
+  for (std::uint32_t r = 0; r < kRanks; ++r)
+    for (std::uint32_t i = 0; i < kCalls; ++i) t.collective(r, OpKind::alltoall, 0, 1000, CommId(0));
+  auto p = topology::load_platform("crossbar:n=64,bw=10GB/s,lat=1us");
+  ASSERT_TRUE(p) << p.error().message();
+  for (const bool ahead : {false, true}) {
+    t.rewind();
+    ReplayOptions o;
+    o.ranks_ahead = ahead;
+    std::vector<std::uint64_t> told;
+    o.on_progress = [&](std::uint64_t done, std::uint64_t total) {
+      EXPECT_EQ(total, kRanks * kCalls);
+      told.push_back(done);
+    };
+    ASSERT_TRUE(replay(t, *p, first_hosts(kRanks), o));
+    ASSERT_GE(told.size(), 3u) << ahead;
+    EXPECT_TRUE(std::ranges::is_sorted(told) || ahead) << "a replay that gives up begins anew";
+    EXPECT_GE(*std::ranges::max_element(told), kRanks);
+    EXPECT_LE(*std::ranges::max_element(told), kRanks * kCalls);
+  }
+}
+
 TEST(LinkCalendar, FindsWhatTouches) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
