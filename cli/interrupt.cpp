@@ -1,35 +1,37 @@
 #include "cli/interrupt.hpp"
 
 #include <cstdio>
+#include <iterator>
+#include <utility>
 
 namespace weft::cli {
 namespace {
 
 // A signal handler can reach nothing else.
-std::atomic<bool> interrupted{false};
+std::atomic<bool> stop_asked_for{false};
 std::atomic<int> by_signal{0};
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<int>::is_always_lock_free);
-constexpr int kMostSignals = 2;
+constexpr int kSignals[] = {SIGINT, SIGTERM};
 struct Handled {
   int signal = 0;
   struct sigaction before;
 };
-Handled handled[kMostSignals];
+Handled handled[std::size(kSignals)];
 bool ends_by_signal = false;
 
 void on_interrupt(int signal) {
   by_signal.store(signal, std::memory_order_relaxed);
-  interrupted.store(true, std::memory_order_relaxed);
+  stop_asked_for.store(true, std::memory_order_relaxed);
   for (const Handled& h : handled)
     if (h.signal == signal) sigaction(signal, &h.before, nullptr);
 }
 
 }  // namespace
 
-Interrupt::Interrupt(std::initializer_list<int> signals) {
-  interrupted.store(false, std::memory_order_relaxed);
+Interrupt::Interrupt() {
+  stop_asked_for.store(false, std::memory_order_relaxed);
   int n = 0;
-  for (const int signal : signals) {
+  for (const int signal : kSignals) {
     Handled& h = handled[n++];
     struct sigaction mine = {};
     mine.sa_handler = on_interrupt;
@@ -47,9 +49,12 @@ Interrupt::~Interrupt() {
   }
 }
 
-const std::atomic<bool>* Interrupt::flag() const { return &interrupted; }
+const std::atomic<bool>* Interrupt::flag() const { return &stop_asked_for; }
 
-void end_by_interrupt() { ends_by_signal = true; }
+Error interrupted(std::string why) {
+  ends_by_signal = true;
+  return Error{ErrorCode::kFinding, {}, std::move(why), {}, {}};
+}
 
 void end_if_interrupted() {
   const int signal = by_signal.load();

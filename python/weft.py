@@ -15,6 +15,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -36,7 +37,7 @@ class WeftError(Exception):
                an output that cannot be written, 70 a bug in Weft, 130 and 143 after an interrupt
     message    what Weft said
     command    the words that were run
-    result     the Result, where JSON was written nevertheless (exit code 1), else None
+    result     the Result, where JSON was written nevertheless (exit codes 1, 130 and 143), else None
     """
 
     def __init__(self, exit_code, message, command, result=None):
@@ -259,14 +260,14 @@ def run(verb, *inputs, weft=None, check=True, cwd=None, timeout=None, **flags):
         done = subprocess.run([program, *command[:ours], f"--json={path}", *command[ours:]], cwd=cwd, timeout=timeout,
                               stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="replace", check=False)
         result = None
-        if done.returncode in (0, 1) and os.path.exists(path):
+        code = done.returncode if done.returncode >= 0 else 128 - done.returncode  # a signal, as shells count it
+        if code in (0, 1, 128 + signal.SIGINT, 128 + signal.SIGTERM) and os.path.exists(path):
             with open(path, encoding="utf-8") as file:
-                result = Result(json.load(file), done.stdout, done.stderr, done.returncode)
-    if done.returncode == 0 and result is not None:
+                result = Result(json.load(file), done.stdout, done.stderr, code)
+    if code == 0 and result is not None:
         return result
-    if done.returncode == 1 and result is not None and not check:
+    if code == 1 and result is not None and not check:
         return result
-    code = done.returncode if done.returncode >= 0 else 128 - done.returncode  # a signal, as shells count it
     raise WeftError(code, done.stderr.strip() or "no JSON was written", ["weft", *command], result)
 
 

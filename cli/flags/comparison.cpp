@@ -1,5 +1,6 @@
 #include "cli/flags/comparison.hpp"
 
+#include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "report/compare.hpp"
 #include "report/html/runs_of_page.hpp"
@@ -44,7 +45,7 @@ Result<void> Comparison::run(const char* verb) {
   const std::string stopped = journal.stopped(runs.points);
   if (journal.silent()) {
     common.print(journal.shard_text(runs.points));
-    if (!stopped.empty()) return journal.interrupted(stopped);
+    if (!stopped.empty()) return interrupted(stopped);
     return {};
   }
   const auto rows = report::rank_runs(runs.facts(), matrix.critical_path);
@@ -52,7 +53,7 @@ Result<void> Comparison::run(const char* verb) {
   if (!common.json.empty()) WEFT_TRY(common.write_json(report::compare_json(rows, stopped)));
   if (!common.csv.empty()) WEFT_TRY(common.write_csv(report::compare_csv(rows)));
   if (report.wanted()) WEFT_TRY(report.write(report::page_of(verb, page.take(), matrix.critical_path)));
-  if (!stopped.empty()) return journal.interrupted(stopped);
+  if (!stopped.empty()) return interrupted(stopped);
   for (const auto& row : rows)
     if (!row.error.empty()) return row.finding();
   return {};

@@ -98,7 +98,7 @@ Result<void> JournalFlags::open(const CommonOptions& common, bool outputs) {
               Journal::open(folders_, merge ? Journal::Access::kRead : Journal::Access::kAppend,
                             {common.command, plan_.shard ? plan_.shard->text() : ""}, WEFT_VERSION));
   if (const std::string odd = journal_->oddities(); !odd.empty()) tell("note: {}\n", odd);
-  interrupt_.emplace(std::initializer_list<int>{SIGINT, SIGTERM});
+  interrupt_.emplace();
   plan_.journal = journal_.get();
   plan_.run_missing = !merge;
   plan_.stop = interrupt_->flag();
@@ -124,11 +124,6 @@ std::string JournalFlags::stopped(const predict::PointsDone& done) const {
 std::string JournalFlags::stopped(std::size_t finished, std::size_t wanted) const {
   return fmt::format("interrupted after {} of {} points: journal {} keeps them for the same command",
                      finished, wanted, folders_.front());
-}
-
-Error JournalFlags::interrupted(std::string why) const {
-  end_by_interrupt();
-  return Error{ErrorCode::kFinding, {}, std::move(why), {}, {}};
 }
 
 }  // namespace weft::cli

@@ -41,8 +41,6 @@ class JournalFlags {
   // Why points are missing: "interrupted after 12 of 67 points, ..."; empty if none are.
   [[nodiscard]] std::string stopped(const predict::PointsDone& done) const;
   [[nodiscard]] std::string stopped(std::size_t finished, std::size_t wanted) const;
-  // The error to return once that is written: the program then ends by the signal.
-  [[nodiscard]] Error interrupted(std::string why) const;
 
  private:
   std::vector<std::string> folders_;

@@ -168,7 +168,7 @@ Result<void> run(Options& o) {
     if (o.journal.silent()) {
       progress.finish();
       o.common.print(o.journal.shard_text(points));
-      if (!stopped.empty()) return o.journal.interrupted(stopped);
+      if (!stopped.empty()) return interrupted(stopped);
       return {};
     }
   } else {
@@ -211,9 +211,8 @@ Result<void> run(Options& o) {
   if (!o.common.csv.empty() && !(one && all.runs.empty()))
     WEFT_TRY(o.common.write_csv(one ? report::panel_csv(all.runs[0])
                                     : report::predictions_csv(all.runs, all.closed, all.seeds)));
-  if (stopped.empty()) return {};
-  if (o.journal.wanted()) return o.journal.interrupted(stopped);
-  return Error{ErrorCode::kFinding, {}, stopped, {}, {}};
+  if (!stopped.empty()) return interrupted(stopped);
+  return {};
 }
 
 }  // namespace

@@ -274,17 +274,16 @@ Result<void> search(Options& o) {
   if (kept) WEFT_TRY(kept->outcome());
   if (o.journal.silent()) {
     o.common.print(o.journal.shard_text(kept->done()));
-    if (kept->done().interrupted) return o.journal.interrupted(o.journal.stopped(kept->done()));
+    if (kept->done().interrupted) return interrupted(o.journal.stopped(kept->done()));
     return {};
   }
   const auto ended = [&](std::string why) {
-    if (!kept) return Error{ErrorCode::kFinding, {}, std::move(why), {}, {}};
-    return o.journal.interrupted(fmt::format("{}; journal {} keeps {} pieces for the same command", why,
-                                             o.journal.plan().journal->folder(), kept->finished()));
+    if (!kept) return interrupted(std::move(why));
+    return interrupted(fmt::format("{}; journal {} keeps {} pieces for the same command", why,
+                                   o.journal.plan().journal->folder(), kept->finished()));
   };
-  // Interrupted after the proof only the distribution is incomplete.
   const bool proven = placing ? placement.proven : result.proof != schedule::Proof::kNone;
-  const bool stopped = (!proven || kept) && (facts.result->interrupted || (placing && placement.interrupted));
+  const bool stopped = facts.result->interrupted || (placing && placement.interrupted);
   if (facts.result->best.empty()) return ended("interrupted before the first schedule");
   if (from_seconds(facts.result->best_s) == Duration::max())
     return bad_input({}, "the shortest schedule would end beyond the range of simulated time", o.platform,

@@ -12,6 +12,7 @@
 #include "cli/flags/matrix_flags.hpp"
 #include "cli/flags/report_flag.hpp"
 #include "cli/flags/values.hpp"
+#include "cli/interrupt.hpp"
 #include "cli/text_width.hpp"
 #include "cli/verb.hpp"
 #include "report/axis_value.hpp"
@@ -48,8 +49,7 @@ Result<std::optional<double>> replay_between(const Options& o, const report::Fli
   request.points = o.journal.plan();
   predict::Matrix matrix;
   WEFT_TRY(run_with_progress(std::move(request), "bisect", o.common, matrix));
-  if (matrix.points.interrupted)
-    return o.journal.interrupted("interrupted between two values of " + flip.key);
+  if (matrix.points.interrupted) return interrupted("interrupted between two values of " + flip.key);
   const auto& result = matrix.runs.front().result;
   const predict::RunFacts& facts = matrix.runs.front().facts;
   if (!result.finished) return std::optional<double>();
@@ -171,7 +171,7 @@ Result<void> run(Options& o) {
   std::string stopped = o.journal.stopped(matrix.points);
   if (o.journal.silent()) {
     o.common.print(o.journal.shard_text(matrix.points));
-    if (!stopped.empty()) return o.journal.interrupted(stopped);
+    if (!stopped.empty()) return interrupted(stopped);
     return {};
   }
   std::vector<report::SweepRun> runs;
@@ -180,7 +180,7 @@ Result<void> run(Options& o) {
   auto sweep = report::sweep_runs(axes, runs, o.matrix.critical_path, stopped.empty());
   std::optional<Error> ended;
   if (!stopped.empty()) {
-    ended = o.journal.interrupted(stopped);
+    ended = interrupted(stopped);
   } else if (auto bisected = bisect(o, sweep.flips); !bisected) {
     // An interrupt or a finding: all rows are there and are told.
     if (bisected.error().code != ErrorCode::kFinding) return bisected;

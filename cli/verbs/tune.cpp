@@ -86,14 +86,10 @@ Result<void> run(Options& o) {
   progress.finish();
   if (o.journal.silent()) {
     o.common.print(o.journal.shard_text(tuning.points, tuning.awaited));
-    if (tuning.points.interrupted) return o.journal.interrupted(o.journal.stopped(tuning.points));
+    if (tuning.points.interrupted) return interrupted(o.journal.stopped(tuning.points));
     return {};
   }
-  const auto ended = [&](std::string why) {
-    return o.journal.wanted() ? o.journal.interrupted(std::move(why))
-                              : Error{ErrorCode::kFinding, {}, std::move(why), {}, {}};
-  };
-  if (result.ranking.empty()) return ended("interrupted before the first prediction");
+  if (result.ranking.empty()) return interrupted("interrupted before the first prediction");
 
   report::TuningFacts facts;
   facts.platform = platform.name;
@@ -123,7 +119,7 @@ Result<void> run(Options& o) {
   WEFT_TRY(o.common.write_csv(report::tuning_csv(result)));
   if (o.report.wanted())
     WEFT_TRY(o.report.write(report::page_of_document("tune", {report::tuning_answer(facts)}, document)));
-  if (!result.complete) return ended(facts.error);
+  if (!result.complete) return interrupted(facts.error);
   return {};
 }
 

@@ -458,14 +458,15 @@ TEST(PredictHpl, AnInterruptKeepsTheRunsThatAreDone) {
   const std::string fast = " --on crossbar:n=16,bw=100GB/s,lat=1us,speed=20Tflops ";
   const Outcome o = here.interrupted_weft(
       "predict hpl" + fast + "--n 500,3000000 --nb 32 --p 4 --q 4 --json part.json", 2.5);
-  EXPECT_EQ(o.exit_code, 1) << o.err;
+  EXPECT_EQ(o.exit_code, 130) << o.err;
   EXPECT_THAT(o.err, HasSubstr("interrupted after 1 of 2 runs"));
   EXPECT_THAT(o.out, HasSubstr("1 run"));
   const json j = json::parse(here.read("part.json"));
   EXPECT_EQ(j["runs"].size(), 1u);
   EXPECT_EQ(j["error"], "interrupted after 1 of 2 runs");
-  const Outcome single = here.interrupted_weft("predict hpl" + fast + "--n 3000000 --nb 32 --p 4 --q 4", 1.0);
-  EXPECT_EQ(single.exit_code, 1);
+  const Outcome single =
+      here.interrupted_weft("predict hpl" + fast + "--n 3000000 --nb 32 --p 4 --q 4", 1.0, "TERM");
+  EXPECT_EQ(single.exit_code, 143);
   EXPECT_THAT(single.err, HasSubstr("panels: no prediction"));
 }
 
@@ -586,7 +587,7 @@ TEST(TuneHpl, AnInterruptPrintsTheBestSoFar) {
       here.interrupted_weft("tune hpl" + kOn + "--n 60000 --p 4 --q 4 --evaluations 100000 --nb " +
                                 "8,10,12,14,16,18,20,22,24,26,28,30,32,34,36,38,40,42,44,46 --json part.json",
                             3.0);
-  EXPECT_EQ(o.exit_code, 1) << o.err;
+  EXPECT_EQ(o.exit_code, 130) << o.err;
   EXPECT_THAT(o.err, HasSubstr("the best so far is not the answer"));
   EXPECT_THAT(o.out, HasSubstr("HPL input file"));
   EXPECT_GT(json::parse(here.read("part.json"))["rows"].size(), 0u);

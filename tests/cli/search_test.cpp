@@ -121,11 +121,15 @@ TEST(SearchVerb, AnInterruptedSearchSaysSoInItsJson) {
   const Workspace w;
   const Outcome o =
       w.interrupted_weft("search halo --grid 6x2 --on torus-16 --exhaustive --json s.json", 0.8);
-  EXPECT_EQ(o.exit_code, 1) << o.err;
+  EXPECT_EQ(o.exit_code, 130) << o.err;
+  EXPECT_THAT(o.out, HasSubstr("not proven optimal"));
+  EXPECT_THAT(o.err, HasSubstr("the best schedule so far is not the answer"));
   const json orders = json::parse(w.read("s.json"));
   EXPECT_EQ(orders["interrupted"], true);
   EXPECT_EQ(orders["proved_optimal"], false);
   EXPECT_EQ(orders["error"], "interrupted: the best schedule so far is not the answer");
+  EXPECT_EQ(w.interrupted_weft("search halo --grid 6x2 --on torus-16 --exhaustive", 0.8, "TERM").exit_code,
+            143);
   // Every class is wanted: the first one meets what its ports need, which is a proof whatever the others have.
   const Outcome p = w.interrupted_weft(
       "search halo --grid 4x2 --on cs-storm --place search --exhaustive --threads 1 --journal j --json "

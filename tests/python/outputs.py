@@ -64,7 +64,7 @@ COMMANDS = [
     ("replay", f"replay T.weft --on '{NODES}' --critical-path --explain --sensitivity --wait-states", 0),
     ("replay", f"replay C.weft --on '{NODES}' --wait-states --collectives openmpi4 --noise --seed 3", 0),
     ("replay", f"replay A.weft --on '{NODES}' --critical-path --accuracy 0.01 --threads 2", 0),
-    ("replay", f"replay T.weft --on '{NODES}' --raw=rendezvous --raw-switch 1KiB --header 16B --weights rtt", 0),
+    ("replay", f"replay T.weft --on '{NODES}' --raw=detached --raw-switch 1KiB --header 16B --weights rtt", 0),
     ("replay", "replay A.weft --on cs-storm --model pcie", 0),
     ("replay", f"replay T.weft --on '{NODES}' --verify", 0),
     ("replay", "replay A.weft --with A.weft --on torus:dims=4x2 --map strided:2", 0),

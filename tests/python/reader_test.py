@@ -160,6 +160,12 @@ class ReaderTest(unittest.TestCase):
             with self.assertRaises(weft.WeftError) as caught:
                 weft.run("info", "t", weft=self.program(script))
             self.assertEqual(caught.exception.exit_code, code)
+        # What an interrupted run has written is there.
+        writes = 'for word; do case $word in --json=/*) echo "{\\"error\\": \\"interrupted\\"}" >"${word#--json=}";; esac; done\n'
+        for signal, code in (("INT", 130), ("TERM", 143)):
+            with self.assertRaises(weft.WeftError) as caught:
+                weft.run("search halo", weft=self.program(writes + f"kill -{signal} $$\n"))
+            self.assertEqual((caught.exception.exit_code, caught.exception.result["error"]), (code, "interrupted"))
         with self.assertRaises(subprocess.TimeoutExpired):
             weft.run("info", "t", weft=self.program("exec sleep 20\n"), timeout=0.2)
 
