@@ -2,6 +2,10 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
+# Headers that a user can include: not those of the recorder, which is no part of the library, nor those that need what is not
+# installed, generated files and libarchive's.
+set(weft_own_headers PATTERN recorder EXCLUDE PATTERN compute_reader.hpp EXCLUDE PATTERN platform_source.hpp EXCLUDE
+  PATTERN archive_library.hpp EXCLUDE)
 # Every library target of the module folders, found rather than listed, so that a new module needs no line here.
 set(weft_exported)
 foreach(folder core traces topology congestion network hpl_gen replay replay/collectives schedule predict report)
@@ -13,7 +17,10 @@ foreach(folder core traces topology congestion network hpl_gen replay replay/col
         list(APPEND weft_exported ${t})
       endif()
     endforeach()
-    install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def")
+    if(NOT folder MATCHES "/") # with its module
+      install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weft
+        FILES_MATCHING PATTERN "*.hpp" PATTERN "*.def" ${weft_own_headers})
+    endif()
   endif()
 endforeach()
 install(TARGETS ${weft_exported} weft_warnings weft_pch weft_flags EXPORT weftTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -32,7 +32,7 @@ if(NOT MODE STREQUAL "find_package")
 endif()
 
 # What the library computes in a foreign program is what the command line says.
-run(${CMAKE_COMMAND} --build ${dir}/build --target predict)
+run(${CMAKE_COMMAND} --build ${dir}/build --target predict headers)
 execute_process(COMMAND ${dir}/build/predict ${dir}/ring.weft RESULT_VARIABLE code OUTPUT_VARIABLE library)
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "predict: exit code ${code}\n${library}")
