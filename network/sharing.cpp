@@ -1,5 +1,7 @@
 #include "network/sharing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "congestion/models.hpp"
@@ -79,9 +81,17 @@ bool shares_links(std::string_view asked, const topology::Fabric& fabric) {
   return model == nullptr || !model->is(congestion::kNoContention);
 }
 
+Result<void> check_accuracy(double accuracy, std::string_view called) {
+  constexpr double kMost = 0.1;
+  if (accuracy >= 0 && accuracy <= kMost) return {};  // not a number is neither
+  return usage_error(fmt::format("{} out of range", called), fmt::format("{}", accuracy),
+                     fmt::format("a ratio from 0 (exact) to {}, like 1e-4", kMost));
+}
+
 Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
                                                              const topology::Fabric& fabric,
                                                              double accuracy) {
+  WEFT_TRY(check_accuracy(accuracy));
   const std::span<const double> capacity = fabric.shared_capacity();
   const std::string_view name = model_name(asked, fabric);
   const congestion::ModelRow* model = congestion::find_model(name);

@@ -31,9 +31,13 @@ namespace weft::network {
 // refuse.
 [[nodiscard]] bool shares_links(std::string_view asked, const topology::Fabric& fabric);
 
+// Error (kUsage), which calls it `called`: no ratio that a rate may be off by, from 0 (exact) to 0.1.
+[[nodiscard]] Result<void> check_accuracy(double accuracy, std::string_view called = "accuracy");
+
 // As congestion::make_grouped_model for model_name(asked, fabric), with the capacities, the PCIe trees and what links
 // share of `fabric`, which must outlive it. Links do not keep flows below the bandwidth of a fatpipe: their limits do
-// (RouteCache::Route::limit, fatpipe_limit). `accuracy`: SharingModel::set_accuracy(); a model that knows none is an error (kNotSupported).
+// (RouteCache::Route::limit, fatpipe_limit). `accuracy`: SharingModel::set_accuracy(); one that check_accuracy() refuses, and any with
+// a model that knows none, is an error (the latter kNotSupported).
 [[nodiscard]] Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
                                                                            const topology::Fabric& fabric,
                                                                            double accuracy = 0);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "hpl_gen/closed_form/closed_form.hpp"
 #include "hpl_gen/closed_form/phase_model.hpp"
@@ -64,6 +65,17 @@ Result<void> check_run(const HplConfig& config) {
   return {};
 }
 
+Result<void> check_counts(const PredictOptions& options) {
+  for (const auto& [name, count] : {std::pair<const char*, std::int64_t>{"sample", options.sample},
+                                    {"width", options.width},
+                                    {"warm_up", options.warm_up},
+                                    {"most_pieces", options.most_pieces}})
+    if (count < 0)
+      return usage_error(fmt::format("{} of a prediction is not a count", name), std::to_string(count),
+                         "0 or more");
+  return {};
+}
+
 }  // namespace
 
 void set_subject(HplPrediction& prediction, const HplConfig& config, const topology::Platform& platform) {
@@ -81,6 +93,7 @@ std::int64_t planned_panels(const HplConfig& config, const PredictOptions& optio
 Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platform& platform,
                                   const PredictOptions& options) {
   WEFT_TRY(check_run(config));
+  WEFT_TRY(check_counts(options));
   if (config.panels() > kMostPanels)
     return not_supported(fmt::format("a prediction of {} panels", config.panels()),
                          fmt::format("at most {} = N / NB", kMostPanels));

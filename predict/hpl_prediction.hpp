@@ -108,8 +108,8 @@ void set_subject(HplPrediction& prediction, const hpl_gen::HplConfig& config,
 // Panels that a prediction simulates, before it is known whether exchanges have to be tried both ways.
 [[nodiscard]] std::int64_t planned_panels(const hpl_gen::HplConfig& config, const PredictOptions& options);
 
-// Errors: the configuration's, more ranks than the platform has slots, the replay's, a time that is no number (absurd
-// speeds), "interrupted".
+// Errors: the configuration's, a count of the options below 0 (kUsage), more ranks than the platform has slots, the replay's, a time that
+// is no number (absurd speeds), "interrupted".
 [[nodiscard]] Result<HplPrediction> predict_hpl(const hpl_gen::HplConfig& config,
                                                 const topology::Platform& platform,
                                                 const PredictOptions& options);

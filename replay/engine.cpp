@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "core/counted.hpp"
@@ -92,6 +94,10 @@ void complete(const topology::Platform& platform, const RulesName& rules, Replay
 Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology::Platform& platform,
                                       const std::vector<HostId>& placement, const ReplayOptions& options,
                                       Auditors* auditors) {
+  WEFT_TRY(network::check_accuracy(options.accuracy));
+  WEFT_TRY(check_compute_scale(options.compute_scale));
+  if (options.header < Bytes(0))
+    return usage_error("header out of range", std::to_string(options.header.value()), "0 bytes or more");
   const std::uint32_t ranks = trace.header().ranks;
   if (placement.size() != ranks)
     return usage_error("placement does not fit the trace", fmt::format("{} hosts", placement.size()),
@@ -206,6 +212,11 @@ Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platfo
 }
 
 }  // namespace
+
+Result<void> check_compute_scale(double scale, std::string_view called) {
+  if (scale >= 0 && std::isfinite(scale)) return {};
+  return usage_error(fmt::format("{} out of range", called), fmt::format("{}", scale), "0 or more");
+}
 
 Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform& platform,
                             const std::vector<HostId>& placement, const ReplayOptions& options) {

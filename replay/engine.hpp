@@ -131,8 +131,11 @@ struct ReplayOptions {
   std::function<void()> on_again;
 };
 
-// Errors: bad trace (kBadInput), unreachable host, unknown model or algorithm. A deadlock is not an error:
-// the result says finished = false.
+// Error (kUsage), which calls it `called`: no number from 0 on.
+[[nodiscard]] Result<void> check_compute_scale(double scale, std::string_view called = "compute_scale");
+
+// Errors: bad trace (kBadInput), unreachable host, unknown model or algorithm, an option out of its range (kUsage). A deadlock is not
+// an error: the result says finished = false.
 [[nodiscard]] Result<ReplayResult> replay(traces::TraceReader& trace, const topology::Platform& platform,
                                           const std::vector<HostId>& placement, const ReplayOptions& options);
 

@@ -5,18 +5,18 @@
 #include <utility>
 
 #include "congestion/models.hpp"
+#include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
+#include "network/sharing.hpp"
 
 namespace weft::cli {
 namespace {
 
 Result<double> parse_accuracy(const std::string& accuracy) {
-  constexpr double kMost = 0.1;
   if (accuracy.empty()) return 0.0;
-  const auto ratio = parse_ratio(accuracy, "--accuracy");
-  if (!ratio || *ratio < 0 || *ratio > kMost)
-    return usage_error("--accuracy out of range", accuracy, "a ratio from 0 (exact) to 0.1, like 1e-4");
-  return *ratio;
+  WEFT_ASSIGN(const double ratio, of_flag(parse_ratio(accuracy, "--accuracy")));
+  WEFT_TRY(network::check_accuracy(ratio, "--accuracy"));
+  return ratio;
 }
 
 }  // namespace

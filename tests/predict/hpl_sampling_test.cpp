@@ -323,5 +323,29 @@ TEST(HplExchanges, ASampleInSeriesIsOffByLessThanBothTogether) {
   EXPECT_LT(*series->error_estimate, 0.85 * (left_out + missed));
 }
 
+TEST(HplSampling, CountsBelowZeroAreRefused) {
+  const auto platform = topology::load_platform("crossbar:n=4,bw=10GB/s,lat=1us,speed=1Tflops");
+  ASSERT_TRUE(platform) << platform.error().message();
+  HplConfig config;
+  config.n = 400;
+  config.nb = 50;
+  config.p = config.q = 2;
+  const auto told = [&](void (*change)(PredictOptions&)) {
+    PredictOptions o;
+    change(o);
+    const auto p = predict_hpl(config, *platform, o);
+    return p ? std::string("taken") : p.error().message();
+  };
+  EXPECT_EQ(told([](PredictOptions&) {}), "taken");
+  EXPECT_EQ(told([](PredictOptions& o) { o.sample = -3; }),
+            "error: sample of a prediction is not a count; got \"-3\"; expected 0 or more");
+  EXPECT_EQ(told([](PredictOptions& o) { o.width = -1; }),
+            "error: width of a prediction is not a count; got \"-1\"; expected 0 or more");
+  EXPECT_EQ(told([](PredictOptions& o) { o.warm_up = -1; }),
+            "error: warm_up of a prediction is not a count; got \"-1\"; expected 0 or more");
+  EXPECT_EQ(told([](PredictOptions& o) { o.most_pieces = -1; }),
+            "error: most_pieces of a prediction is not a count; got \"-1\"; expected 0 or more");
+}
+
 }  // namespace
 }  // namespace weft::predict

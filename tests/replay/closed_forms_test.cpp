@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <numeric>
 
 #include "replay/engine.hpp"
@@ -225,6 +226,37 @@ TEST(ClosedForm, ComputationTakesItsTimeTimesScaleOrItsFlopsOverTheHostSpeed) {
   ReplayOptions o;
   o.compute_scale = 2;
   EXPECT_EQ(run(t, p, o).makespan.count(), 6 * kUs + 100 * kUs);
+}
+
+TEST(ReplayOptions, NumbersOutOfTheirRangeAreRefused) {
+  const auto p = crossbar(2);
+  const auto told = [&](void (*change)(ReplayOptions&)) {
+    MemoryTrace t(2);
+    t.compute(0, Duration(kUs));
+    ReplayOptions o;
+    change(o);
+    const auto r = replay(t, p, {HostId(0), HostId(1)}, o);
+    return r ? std::string("taken") : r.error().message();
+  };
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(),
+                   kInf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(told([](ReplayOptions& o) { o.compute_scale = 0; }), "taken");
+  EXPECT_EQ(told([](ReplayOptions& o) { o.accuracy = 0.1; }), "taken");
+  EXPECT_EQ(told([](ReplayOptions& o) { o.compute_scale = -1; }),
+            "error: compute_scale out of range; got \"-1\"; expected 0 or more");
+  EXPECT_EQ(told([](ReplayOptions& o) { o.compute_scale = kNan; }),
+            "error: compute_scale out of range; got \"nan\"; expected 0 or more");
+  EXPECT_EQ(told([](ReplayOptions& o) { o.compute_scale = kInf; }),
+            "error: compute_scale out of range; got \"inf\"; expected 0 or more");
+  const std::string ratio = "; expected a ratio from 0 (exact) to 0.1, like 1e-4";
+  EXPECT_EQ(told([](ReplayOptions& o) { o.accuracy = -0.01; }),
+            "error: accuracy out of range; got \"-0.01\"" + ratio);
+  EXPECT_EQ(told([](ReplayOptions& o) { o.accuracy = 5; }),
+            "error: accuracy out of range; got \"5\"" + ratio);
+  EXPECT_EQ(told([](ReplayOptions& o) { o.accuracy = kNan; }),
+            "error: accuracy out of range; got \"nan\"" + ratio);
+  EXPECT_EQ(told([](ReplayOptions& o) { o.header = Bytes(-8); }),
+            "error: header out of range; got \"-8\"; expected 0 bytes or more");
 }
 
 TEST(ClosedForm, RanksOnOneHostExchangeMessagesInNoTimeInRawModes) {

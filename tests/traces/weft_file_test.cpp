@@ -1,4 +1,6 @@
 // The .weft file: what goes in comes out, and what is damaged says where.
+#include <filesystem>
+
 #include "tests/traces/address_limit.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/weft/definitions.hpp"
@@ -132,6 +134,34 @@ TEST(WeftFile, EveryKindOfOperationComesBackFieldByField) {
       }
     EXPECT_EQ(t.totals().ops * 2, ops);
   }
+}
+
+TEST(WeftFile, AHeaderThatNoReaderTakesIsNotWritten) {
+  const TempDir dir;
+  const std::string path = dir.path("t.weft");
+  const auto told = [&](void (*change)(TraceHeader&)) {
+    TraceHeader h;
+    h.ranks = 2;
+    change(h);
+    const auto w = TraceWriter::create(path, h);
+    EXPECT_FALSE(w);
+    return w ? std::string() : w.error().message();
+  };
+  EXPECT_EQ(told([](TraceHeader& h) { h.hostnames = {"a"}; }),
+            path + ": error: the header names a host for some ranks only; got \"1\"; expected 0 or 2");
+  EXPECT_EQ(told([](TraceHeader& h) {
+              h.recording.cpu_ps = {1, 2, 3};
+            }),
+            path +
+                ": error: the header has the clocks of some ranks only; got \"3 CPU times and 0 wall "
+                "times\"; expected "
+                "none, or 2 of each");
+  EXPECT_EQ(told([](TraceHeader& h) {
+              h.recording.cpu_ps = {1, 2};
+              h.recording.wall_ps = {1, -2};
+            }),
+            path + ": error: a rank's time outside MPI is negative; got \"-2\"");
+  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST(WeftFile, TextThatIsNotUtf8ComesBackAsItWas) {

@@ -131,8 +131,14 @@ Result<TraceWriter> TraceWriter::create(const std::string& path, const TraceHead
   if (header.ranks == 0 || header.ranks > format::kMaxRanks)
     return bad_input(path, "a trace cannot have this many ranks", std::to_string(header.ranks),
                      fmt::format("1 to {}", format::kMaxRanks));
-  WEFT_CHECK(header.hostnames.empty() || header.hostnames.size() == header.ranks,
-             "one host name per rank, or none");
+  pb::Header h;
+  encode_header(header, h);
+  const std::string encoded = h.SerializeAsString();
+  // What a reader refuses nobody is to find out with the file in hand.
+  if (auto read = decode_header(encoded); !read) {
+    read.error().where = path;
+    return std::move(read).error();
+  }
   WEFT_ASSIGN(AtomicFile file, AtomicFile::open(path));
   auto impl = std::make_unique<Impl>(std::move(file), header);
   std::string start(format::kMagic);
@@ -140,9 +146,7 @@ Result<TraceWriter> TraceWriter::create(const std::string& path, const TraceHead
   put(start, format::kMinor);
   put(start, std::uint32_t{0});
   impl->file.write(start);
-  pb::Header h;
-  encode_header(header, h);
-  impl->write_frame(format::FrameType::kHeader, h.SerializeAsString());
+  impl->write_frame(format::FrameType::kHeader, encoded);
   return TraceWriter(std::move(impl));
 }
 

@@ -14,6 +14,7 @@ namespace weft::traces {
 
 class TraceWriter {
  public:
+  // Errors (kBadInput): a header that no reader would take, such as one with the hosts of some ranks only; no file.
   [[nodiscard]] static Result<TraceWriter> create(const std::string& path, const TraceHeader& header);
   TraceWriter(TraceWriter&&) noexcept;
   TraceWriter& operator=(TraceWriter&&) noexcept;
