@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/suggest.hpp"
@@ -132,6 +133,8 @@ Error parse_error(const CLI::App& app, const CLI::ParseError& error) {
                            "what " + page + " says");
       const std::string flag = word.substr(0, word.find('='));
       const auto known = flags_of(verb);
+      if (std::ranges::find(known, flag) != known.end())
+        return usage_error("a flag before its verb", word, fmt::format("weft {} {}", name, flag));
       return usage_error(fmt::format("weft {} has no flag {}", name, flag), word,
                          "a flag of " + page + did_you_mean(flag, {known.begin(), known.end()}));
     }

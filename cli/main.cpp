@@ -99,8 +99,17 @@ constexpr std::array kVerbs = std::to_array<std::string_view>({
 #undef WEFT_VERB_LATER
 });
 
-// A flag that was given nothing, as a script does whose variable is not set; null: none was. What would be left undone if it
-// counted as not given.
+// "--flag=", as a script has it whose variable is not set; empty: none. Where the value is optional the option parser does not tell
+// that from the bare flag.
+std::string given_nothing(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word == "--") break;
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) return word.substr(0, word.size() - 1);
+  }
+  return {};
+}
+
+// The same of "--flag ''"; null: none was. What would be left undone if it counted as not given.
 const CLI::Option* given_nothing(const CLI::App& app) {
   for (const CLI::Option* o : app.get_options())
     if (o->nonpositional() && o->get_expected_min() > 0 &&
@@ -161,6 +170,16 @@ int run(int argc, char** argv) {
   }
   if (help) {
     const CLI::App& verb = deepest(app, words);
+    std::size_t taken = 0;
+    for (const CLI::App* at = &verb; at != &app; at = at->get_parent()) ++taken;
+    if (taken < words.size() && !words[taken].starts_with("-")) {
+      std::vector<std::string> kinds;
+      for (const CLI::App* below : verb.get_subcommands([](const CLI::App*) { return true; }))
+        kinds.push_back(below->get_name());
+      return fail(
+          usage_error("weft help does not take this word", words[taken],
+                      kinds.empty() ? "no word behind " + verb.get_name() : one_of(words[taken], kinds)));
+    }
     const bool kind = verb.get_parent() != nullptr && verb.get_parent() != &app;
     return print_page(verb.help(&verb == &app ? ""
                                 : kind        ? "weft " + verb.get_parent()->get_name()
@@ -177,8 +196,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return fail(parse_error(app, e));
   }
-  if (const CLI::Option* const o = given_nothing(app))
-    return fail(usage_error("a flag with an empty value", o->get_name(), "a value, or no such flag"));
+  const CLI::Option* const empty = given_nothing(app);
+  if (const std::string flag = empty != nullptr ? empty->get_name() : given_nothing(words); !flag.empty())
+    return fail(usage_error("a flag with an empty value", flag, "a value, or no such flag"));
   const auto chosen = app.get_subcommands();
   const Result<void> r = actions.at(chosen.front())({argv, argv + argc});
   return r ? 0 : fail(r.error());

@@ -20,7 +20,7 @@ void ReplayFlags::add(CLI::App& app) {
       ->check(word({"eager", "detached", "rendezvous"}))
       ->type_name("eager|detached|rendezvous");
   app.add_option("--raw-switch", raw_switch,
-                 "raw: payloads below go detached, from it on rendezvous [as --raw says]")
+                 "raw: payloads below go detached, from it on rendezvous [all as --raw says]")
       ->type_name("BYTES");
   app.add_option(
          "--header", header,
@@ -57,15 +57,18 @@ Result<replay::ReplayOptions> ReplayFlags::options(std::uint64_t seed) const {
   if (raw == "rendezvous") o.raw = replay::RawMode::kRendezvous;
   if (!raw_switch.empty()) {
     WEFT_ASSIGN(o.raw_switch, of_flag(parse_bytes(raw_switch, "--raw-switch")));
-    // The switch makes sense only without overheads.
-    if (o.raw == replay::RawMode::kOff) o.raw = replay::RawMode::kDetached;
+    // The switch makes sense only without overheads, and of the raw modes it is part of this one.
+    if (o.raw != replay::RawMode::kOff && o.raw != replay::RawMode::kDetached)
+      return usage_error(fmt::format("--raw-switch with --raw={}", raw), raw_switch,
+                         "--raw=detached or no --raw: from the switch on messages go rendezvous");
+    o.raw = replay::RawMode::kDetached;
   }
   if (!header.empty()) {
     WEFT_ASSIGN(o.header, of_flag(parse_bytes(header, "--header")));
   }
   if (!compute_scale.empty()) {
     WEFT_ASSIGN(o.compute_scale, of_flag(parse_ratio(compute_scale, "--compute-scale")));
-    if (o.compute_scale < 0) return usage_error("--compute-scale is negative", compute_scale, "0 or more");
+    WEFT_TRY(replay::check_compute_scale(o.compute_scale, "--compute-scale"));
   }
   WEFT_ASSIGN(o.collectives, algorithms());
   if (!collective_rules.empty())

@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{"f.csv", "src,dst,bytes,start\n0,1,1MB,0\n"}},
             "flows f.csv --on crossbar:n=2,bw=1GB/s --accuracy fine",
             2,
-            "error: --accuracy out of range; got \"fine\""},
+            "--accuracy: error: not a number; got \"fine\""},
         Bad{"AccuracyOfAnotherModel",
             {{"f.csv", "src,dst,bytes,start\n0,1,1MB,0\n"}},
             "flows f.csv --on cs-storm --accuracy 1e-4",

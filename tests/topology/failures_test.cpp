@@ -204,6 +204,9 @@ TEST(Failures, BadOnesAreNamed) {
   EXPECT_THAT(error_of(spec, {"fail=101%"}), HasSubstr("0% to 100%"));
   EXPECT_THAT(error_of(spec, {"fail=9"}), HasSubstr("from 0 to 8"));
   EXPECT_THAT(error_of(spec, {"fail=;"}), HasSubstr("not a failure"));
+  EXPECT_THAT(
+      error_of("crossbar:n=4", {"fail=1"}),
+      HasSubstr("no cable between switches is left to break; got \"1\"; expected link=NAME or switch=NAME"));
 }
 
 }  // namespace

@@ -174,6 +174,9 @@ class Breaker {
       if (share < 0 || share > 100) return bad_input(where, "not a share", std::string(count), "0% to 100%");
       n = static_cast<std::uint64_t>(std::llround(share / 100 * static_cast<double>(cables.size())));
     } else {
+      if (cables.empty() && count != "0")
+        return bad_input(where, "no cable between switches is left to break", std::string(count),
+                         "link=NAME or switch=NAME");
       WEFT_ASSIGN(const std::int64_t v,
                   parse_integer(count, 0, static_cast<std::int64_t>(cables.size()), where));
       n = static_cast<std::uint64_t>(v);

@@ -373,10 +373,35 @@ TEST(Flags, AnEmptyValueIsRefused) {
        {"replay t.weft --on crossbar-16 --json ''", "report t.weft --on crossbar-16 -o ''",
         "predict hpl --on crossbar-16 --n 100 --nb 10 --dat ''",
         "search halo --grid 2x2 --on cs-storm --svg ''",
-        "replay t.weft --on crossbar-16 --model '' --map block"}) {
+        "replay t.weft --on crossbar-16 --model '' --map block",
+        "predict hpl --on crossbar-16 --n 100 --nb 10 --p 2 --q 2 --sample=",
+        "generate halo --dims 2x2 --periodic= -o u.weft"}) {
     const Outcome o = w.weft(line);
     EXPECT_EQ(o.exit_code, 2) << line;
     EXPECT_THAT(o.err, ::testing::HasSubstr("a flag with an empty value")) << line;
+  }
+}
+
+TEST(Flags, AFlagBeforeItsVerbIsToldWhereItStands) {
+  const Workspace w;
+  const Outcome o = w.weft("--json x replay t.weft --on crossbar-16");
+  EXPECT_EQ(o.exit_code, 2);
+  EXPECT_THAT(o.err,
+              ::testing::HasSubstr("a flag before its verb; got \"--json\"; expected weft replay --json"));
+  EXPECT_THAT(w.weft("predict --n 100 hpl --on crossbar-16").err,
+              ::testing::HasSubstr("expected weft predict hpl --n"));
+}
+
+TEST(Flags, OfTheRawModesASwitchIsPartOfOne) {
+  const Workspace w;
+  ASSERT_EQ(w.weft("generate ring --ranks 2 -o t.weft").exit_code, 0);
+  const std::string line = "replay t.weft --on crossbar-16 --raw-switch 1KiB ";
+  EXPECT_EQ(w.weft(line).exit_code, 0);
+  EXPECT_EQ(w.weft(line + "--raw=detached").exit_code, 0);
+  for (const std::string mode : {"eager", "rendezvous"}) {
+    const Outcome o = w.weft(line + "--raw=" + mode);
+    EXPECT_EQ(o.exit_code, 2) << mode;
+    EXPECT_THAT(o.err, ::testing::HasSubstr("--raw-switch with --raw=" + mode));
   }
 }
 

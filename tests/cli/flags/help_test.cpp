@@ -54,6 +54,16 @@ TEST(Help, WeftAloneAndHelpShowVerbsAndExamples) {
   EXPECT_EQ(w.weft("help predict hpl").out, w.weft("predict hpl --help").out);
   EXPECT_EQ(w.weft("help generate ring").out, w.weft("generate ring --help").out);
   EXPECT_EQ(w.weft("help repaly").exit_code, 2);
+  const auto refused = [&](const std::string& line, const std::string& told) {
+    const Outcome o = w.weft(line);
+    EXPECT_EQ(o.exit_code, 2) << line;
+    EXPECT_THAT(o.err, HasSubstr(told)) << line;
+  };
+  refused("help replay extra",
+          "weft help does not take this word; got \"extra\"; expected no word behind replay");
+  refused("help generate rng", "weft help does not take this word; got \"rng\"; expected one of");
+  refused("help generate rng", "did you mean ring?");
+  refused("help predict hpl dahu", "got \"dahu\"; expected no word behind hpl");
 }
 
 TEST(Help, TheListOfPlatformsHasAnExampleOfEveryFamily) {
