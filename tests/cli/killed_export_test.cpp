@@ -46,7 +46,7 @@ TEST_P(KilledExport, LeavesNoFileOfItsOwnAndGoesWithTheNextOne) {
   WEFT_NEEDS(whole.exit_code != 2, whole.err);  // built without OTF2
   ASSERT_EQ(whole.exit_code, 0) << whole.err;
   int killed = 0;
-  for (const double seconds : {0.03, 0.06, 0.1, 0.15, 0.2}) {
+  for (const double seconds : {0.01, 0.03, 0.06, 0.1, 0.15, 0.2}) {
     const Outcome o = w.interrupted_weft(command, seconds, "KILL");
     // On a fast machine it was over, or in its last instants, in which the names are given.
     if (o.exit_code == 0 || !finished(w).empty()) break;
