@@ -30,6 +30,7 @@ enum ModelTraits : unsigned {
   kDefault = 4,         // taken where nobody asked for one
   kDefaultOnTrees = 8,  // the same on a platform with PCIe trees
   kUnlisted = 16,       // help pages leave it out
+  kNearExact = 32,      // with an accuracy each rate is as near to the exact one; else max-min to twice of it
 };
 
 struct ModelRow {

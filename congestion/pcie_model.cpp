@@ -48,6 +48,7 @@ FlowId PcieModel::add(std::span<const LinkId> route, double flow_weight, double 
   if (flow == rate_.size()) {
     parts_.emplace_back();
     rate_.push_back(0);
+    solved_.push_back(0);
     bottleneck_.emplace_back();
     member_.push_back(0);
   }
@@ -372,19 +373,20 @@ void PcieModel::remember() {
   known_flows_ += flows_.size();
   Known& k = known_[component_];
   for (const std::uint32_t f : flows_) {
-    k.rate.push_back(rate_[f]);
+    k.rate.push_back(solved_[f]);
     k.held.push_back(bottleneck_[f]);
   }
 }
 
-void PcieModel::set_rate(std::uint32_t flow, double rate, LinkId held) {
+void PcieModel::set_rate(std::uint32_t flow, double solved, LinkId held) {
   const bool moved = bottleneck_[flow] != held;
   bottleneck_[flow] = held;
-  if (rate == rate_[flow]) {
+  solved_[flow] = solved;
+  if (std::abs(solved - rate_[flow]) <= accuracy_ * solved) {
     if (moved) moved_.emplace_back(flow);
     return;
   }
-  rate_[flow] = rate;
+  rate_[flow] = solved;
   changed_.emplace_back(flow);
 }
 

@@ -26,6 +26,10 @@
 // Rates of components with PCIe links are rounded to 40 bits (5e-13): those that are equal but for rounding are
 // equal, so that flows end together that should.
 //
+// With an accuracy a > 0 a flow keeps its rate until the one that is solved for it is off by more than a, relative: every
+// rate is within a of the exact one at all times, whatever came before, and no link carries more than 1 + a of what it
+// has. The solve is the same; fewer ends move.
+//
 // Weights count on fabric links only: a PCIe port knows no flows. A route whose part in a tree is contiguous may
 // visit several trees. Complexity of a solve: rounds (mostly 1 to 4) x O(h log h) for h hops in the component; of M in
 // each round, only what differs from the same round of the solve before.
@@ -68,6 +72,10 @@ class PcieModel final : public SharingModel {
   [[nodiscard]] std::span<const LinkId> bottlenecks() const override { return bottleneck_; }
   [[nodiscard]] std::span<const FlowId> moved() const override { return moved_; }
   [[nodiscard]] std::uint32_t flows_on(LinkId link) const override { return table_.count_on(link.index()); }
+  [[nodiscard]] bool set_accuracy(double ratio) override {
+    accuracy_ = ratio;
+    return true;
+  }
   [[nodiscard]] const SolveStats& stats() const override { return stats_; }
 
   // How components were solved: by step 1, 2, 3 or 4, or looked up; and the rounds of steps 3 and 4.
@@ -124,7 +132,7 @@ class PcieModel final : public SharingModel {
   void fill_up();
   void fill();
   void take_back(std::uint32_t flow);
-  void set_rate(std::uint32_t flow, double rate, LinkId held);
+  void set_rate(std::uint32_t flow, double solved, LinkId held);
   void commit();
   [[nodiscard]] std::uint32_t kind_of(std::span<const LinkId> route, double weight, double limit);
   void name_component();
@@ -135,6 +143,7 @@ class PcieModel final : public SharingModel {
   [[nodiscard]] double weight(std::uint32_t flow) const { return table_.weight(flow); }
 
   std::span<const double> capacity_;
+  double accuracy_ = 0;
   std::vector<PcieLink> pcie_link_;  // by LinkId
   std::vector<LinkId> link_of_;      // by PcieLink
   FlowTable table_;
@@ -143,7 +152,8 @@ class PcieModel final : public SharingModel {
   PcieArbiter arbiter_;
   // columns over flow
   std::vector<Parts> parts_;
-  std::vector<double> rate_;
+  std::vector<double> rate_;    // in force
+  std::vector<double> solved_;  // by its last solve: the same, or within accuracy_
   std::vector<LinkId> bottleneck_;
   std::vector<std::uint32_t> member_;  // solve() that has it
   // columns over link

@@ -61,7 +61,8 @@ class SharingModel {
   virtual void report_groups(bool /*yes*/) {}
   [[nodiscard]] virtual const LevelGroups* groups() const { return nullptr; }
   // A relative change of a rate below `ratio` need not be passed on: rates meet the conditions of certificate.hpp to 2 x
-  // ratio, not exactly. Before the first flow. False: not this model.
+  // ratio, or are within `ratio` of the exact ones (trait kNearExact), not exactly. Before the first flow. False: not this
+  // model.
   [[nodiscard]] virtual bool set_accuracy(double ratio) { return ratio == 0; }
   // Who changes capacities on the way says so before the first flow. False: not this model.
   [[nodiscard]] virtual bool vary_capacities() { return false; }

@@ -49,6 +49,7 @@ FlowAudit::FlowAudit(std::string_view model, const topology::Fabric& fabric, dou
   if (row != nullptr && row->is(congestion::kNoContention)) conditions_ = Conditions::kAlone;
   if (row != nullptr && row->is(congestion::kReadsTrees) && fabric.pcie() != nullptr)
     conditions_ = Conditions::kTrees;
+  if (near_exact(model_)) tolerance_ = kTolerance + accuracy;
 }
 
 std::string FlowAudit::conditions() const {
@@ -56,7 +57,8 @@ std::string FlowAudit::conditions() const {
     case Conditions::kAlone:
       return "each message as fast as its route alone";
     case Conditions::kTrees:
-      return "capacities, limits, and a solve without a past";
+      return "capacities, limits, and a solve without a past" +
+             (accuracy_ == 0 ? std::string() : fmt::format(", to {} of a rate", accuracy_));
     case Conditions::kMaxMin:
       break;
   }

@@ -88,6 +88,16 @@ Result<void> check_accuracy(double accuracy, std::string_view called) {
                      fmt::format("a ratio from 0 (exact) to {}, like 1e-4", kMost));
 }
 
+bool near_exact(std::string_view model) {
+  const congestion::ModelRow* const row = congestion::find_model(model);
+  return row != nullptr && row->is(congestion::kNearExact);
+}
+
+std::string accuracy_text(std::string_view model, double accuracy) {
+  return near_exact(model) ? fmt::format("every rate is within {:g} of the exact one", accuracy)
+                           : fmt::format("every link's load and every rate is max-min to {:g}", 2 * accuracy);
+}
+
 Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view asked,
                                                              const topology::Fabric& fabric,
                                                              double accuracy) {
@@ -104,7 +114,7 @@ Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view as
                                                               link_groups(fabric))
                              : congestion::make_port_model(name, capacity, port_shares(fabric)));
   if (!made->set_accuracy(accuracy))
-    return not_supported("--accuracy with --model " + std::string(name), "--model max-min, or no --accuracy");
+    return not_supported("--accuracy with --model " + std::string(name), "another --model, or no --accuracy");
   return made;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "congestion/link_groups.hpp"
@@ -33,6 +34,11 @@ namespace weft::network {
 
 // Error (kUsage), which calls it `called`: no ratio that a rate may be off by, from 0 (exact) to 0.1.
 [[nodiscard]] Result<void> check_accuracy(double accuracy, std::string_view called = "accuracy");
+
+// What rates of `model` are at all times with an accuracy > 0: each within it of the exact one, or max-min to twice of it
+// (SharingModel::set_accuracy); the same as words.
+[[nodiscard]] bool near_exact(std::string_view model);
+[[nodiscard]] std::string accuracy_text(std::string_view model, double accuracy);
 
 // As congestion::make_grouped_model for model_name(asked, fabric), with the capacities, the PCIe trees and what links
 // share of `fabric`, which must outlive it. Links do not keep flows below the bandwidth of a fatpipe: their limits do

@@ -12,14 +12,7 @@ namespace weft::report {
   return j.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-// How flows shared links: the model, and what rates are max-min to where they were not asked to be exact (--accuracy).
-[[nodiscard]] inline nlohmann::ordered_json sharing_json(std::string_view model, double accuracy) {
-  nlohmann::ordered_json j{{"name", model}};
-  if (accuracy > 0) {
-    j["accuracy"] = accuracy;
-    j["max_min_to"] = 2 * accuracy;
-  }
-  return j;
-}
+// How flows shared links: the model, and how exact rates are where they were not asked to be exact (--accuracy).
+[[nodiscard]] nlohmann::ordered_json sharing_json(std::string_view model, double accuracy);
 
 }  // namespace weft::report

@@ -173,7 +173,9 @@ std::string model_lines(const predict::RunFacts& run) {
   std::string out = fmt::format("model: {} sharing{}, ranks placed {}, routing {}",
                                 network::model_name(o.model, run.platform->fabric),
                                 o.rtt_weights ? " weighted by 1 / latency" : "", run.map, run.routing);
-  if (o.accuracy > 0) out += fmt::format(", not exact: rates are max-min to {:g}", 2 * o.accuracy);
+  if (o.accuracy > 0)
+    out += ", not exact: " +
+           network::accuracy_text(network::model_name(o.model, run.platform->fabric), o.accuracy);
   if (o.compute_scale != 1.0) out += fmt::format(", recorded computation x {}", o.compute_scale);
   if (run.platform->compute.has_kernels()) out += ", kernels as the platform models them";
   if (o.noise) out += fmt::format(" with noise of seed {}", o.seed);

@@ -27,9 +27,8 @@ void add_model(CLI::App& app, std::string& model) {
 }
 
 void add_accuracy(CLI::App& app, std::string& accuracy) {
-  app.add_option(
-         "--accuracy", accuracy,
-         "among hundreds of flows, changes of a rate below it are not passed on; max-min only [0: exact]")
+  app.add_option("--accuracy", accuracy,
+                 "changes of a rate below it are not passed on; max-min: among hundreds of flows [0: exact]")
       ->type_name("RATIO");
 }
 
@@ -45,11 +44,10 @@ Result<double> read_accuracy(const std::string& accuracy, std::string_view model
   return ratio;
 }
 
-std::string accuracy_note(double accuracy) {
+std::string accuracy_note(std::string_view model, double accuracy) {
   if (accuracy == 0) return {};
-  return fmt::format(
-      "not exact: every link's load and every rate is max-min to {:g} at all times (--accuracy {:g})",
-      2 * accuracy, accuracy);
+  return fmt::format("not exact: {} at all times (--accuracy {:g})",
+                     network::accuracy_text(model, accuracy), accuracy);
 }
 
 }  // namespace weft::cli

@@ -18,7 +18,7 @@ void add_accuracy(CLI::App& app, std::string& accuracy);
 // The ratio. Errors: kUsage, also where nothing that it or `rtt_weights` changes is in `model` (empty: the platform's own).
 [[nodiscard]] Result<double> read_accuracy(const std::string& accuracy, std::string_view model,
                                            bool rtt_weights = false);
-// For people: what the result may be off by; empty where it is exact.
-[[nodiscard]] std::string accuracy_note(double accuracy);
+// For people: what rates of `model` may be off by; empty where they are exact.
+[[nodiscard]] std::string accuracy_note(std::string_view model, double accuracy);
 
 }  // namespace weft::cli

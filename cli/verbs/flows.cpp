@@ -223,7 +223,7 @@ std::string to_text(const FlowRun& run, const Done& done, bool phases) {
                      show(run.makespan() - kTimeZero), done.model);
   if (run.size() > 0)
     out += fmt::format("; the most delayed is flow {}, {:.2f} times its time alone", worst_flow, worst);
-  if (done.accuracy > 0) out += "\n" + accuracy_note(done.accuracy);
+  if (done.accuracy > 0) out += "\n" + accuracy_note(done.model, done.accuracy);
   return out + "\n";
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "cli/flags/hpl_flags.hpp"
 #include "cli/flags/journal_flags.hpp"
@@ -192,7 +193,11 @@ Result<void> run(Options& o) {
     text =
         one ? report::prediction_text(all.runs[0], all.closed[0], tasks.front().chosen.chosen, text_width())
             : all.text(text_width());
-  if (options.accuracy > 0) text += accuracy_note(options.accuracy) + "\n";
+  if (options.accuracy > 0) {
+    std::set<std::string_view> models;
+    for (const predict::HplPrediction& run : all.runs)
+      if (models.insert(run.model).second) text += accuracy_note(run.model, options.accuracy) + "\n";
+  }
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   o.common.print(text);
   if (!o.common.json.empty() || o.report.wanted()) {

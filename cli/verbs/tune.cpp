@@ -110,7 +110,7 @@ Result<void> run(Options& o) {
     facts.error = fmt::format("interrupted after {} of {} predictions: the best so far is not the answer",
                               result.evaluations, o.evaluations);
   std::string text = report::tuning_text(facts, text_width());
-  if (options.accuracy > 0) text += accuracy_note(options.accuracy) + "\n";
+  if (options.accuracy > 0) text += accuracy_note(facts.model, options.accuracy) + "\n";
   if (o.out.empty()) text += "\n" + facts.hpl_dat;
   WEFT_TRY(o.common.outputs->write("--output", facts.hpl_dat));
   o.common.print(text);

@@ -122,6 +122,17 @@ TEST(CliPcie, ReplaysPlaceRanksOnNamedEndpoints) {
   EXPECT_THAT(route.out, HasSubstr("node1.card1->node1.gpu3"));
 }
 
+// PCIe trees promise something else than networks do, and the answer says what.
+TEST(CliPcie, AnAccuracyOnPcieTreesIsOfTheRatesThemselves) {
+  const Workspace here;
+  const std::string line = "predict hpl --on cs-storm --n 2000 --nb 64 --p 2 --q 4 --accuracy 1e-3";
+  const Outcome o = here.weft(line), json_too = here.weft(line + " --json -");
+  EXPECT_THAT(o.out, HasSubstr("not exact: every rate is within 0.001 of the exact one at all times"));
+  const auto j = ordered_json::parse(json_too.out);
+  EXPECT_EQ(j["model"]["rates_to"], 1e-3);
+  EXPECT_FALSE(j["model"].contains("max_min_to"));
+}
+
 TEST(CliPcie, PlatformVerbsKnowTheTrees) {
   const Workspace w;
   const auto list = json_of(w, "platform list");

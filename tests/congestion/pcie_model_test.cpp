@@ -343,6 +343,58 @@ TEST(PcieModel, TheOrderOfFlowsAndTheirHistoryDoNotMatter) {
   }
 }
 
+// With an accuracy every rate is within it of the exact one whatever came before, what is told is what is in force, and
+// fewer rates change.
+TEST(PcieModel, WithAnAccuracyEveryRateIsWithinItOfTheExactOne) {
+  const std::uint64_t base = base_seed(1);
+  double off = 0;
+  std::size_t told_exact = 0, told_near = 0;
+  for (std::uint64_t seed = base; seed < base + kCases / 4; ++seed) {
+    Rng rng(seed);
+    const double accuracy = seed % 2 == 0 ? 0.1 : 0.01;
+    const Machine m = random_machine(rng, 1, 1);
+    const auto flows = random_flows(m, rng, 30);
+    SCOPED_TRACE(describe(seed, flows));
+    PcieModel exact(m.capacity, &m.pcie), near(m.capacity, &m.pcie);
+    ASSERT_TRUE(near.set_accuracy(accuracy));
+    std::vector<std::size_t> on;  // flows by place; both models give the same ids
+    std::vector<FlowId> ids;
+    std::map<FlowId, double> told;
+    for (int step = 0; step < 60; ++step) {
+      if (on.empty() || rng.below(3) != 0) {
+        const Flow& f = flows[rng.below(flows.size())];
+        ids.push_back(exact.add(f.route, f.weight, kNoLimit));
+        ASSERT_EQ(near.add(f.route, f.weight, kNoLimit), ids.back());
+        on.push_back(ids.size() - 1);
+      } else {
+        std::swap(on[rng.below(on.size())], on.back());
+        exact.remove(ids[on.back()]);
+        near.remove(ids[on.back()]);
+        told.erase(ids[on.back()]);
+        on.pop_back();
+      }
+      told_exact += exact.solve().size();
+      for (const FlowId f : near.solve()) {
+        told[f] = near.rate(f);
+        ++told_near;
+      }
+      std::vector<double> load(m.capacity.size(), 0);
+      for (const std::size_t i : on) {
+        const double want = exact.rate(ids[i]), rate = near.rate(ids[i]);
+        ASSERT_LE(std::abs(rate - want), accuracy * want * (1 + 1e-9)) << "step " << step;
+        ASSERT_EQ(told.at(ids[i]), rate) << "a change was not reported";
+        ASSERT_EQ(near.bottleneck(ids[i]), exact.bottleneck(ids[i]));
+        off = std::max(off, std::abs(rate - want) / want / accuracy);
+        for (const LinkId l : near.route(ids[i])) load[l.index()] += rate;
+      }
+      for (std::size_t l = 0; l < load.size(); ++l)
+        ASSERT_LE(load[l], m.capacity[l] * (1 + accuracy + 1e-9)) << "link " << l;
+    }
+  }
+  EXPECT_GT(off, 0.5);  // it is not exact
+  EXPECT_LT(told_near, told_exact);
+}
+
 // Messages over nodes and network from the start to the last byte: nobody has rate 0 at any time, and the whole takes
 // at most kFactor (1 + 2 tau)/(1 - 2 tau) times the time of the busiest link.
 TEST(PcieModel, NobodyStarvesAndTheWholeStaysNearTheLinkBound) {

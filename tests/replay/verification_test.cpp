@@ -136,6 +136,19 @@ TEST(Verification, CrowdsOfFlowsAreRight) {
   }
 }
 
+// Rates on PCIe trees with an accuracy: within it of those that a solve without a past gives.
+TEST(Verification, PcieTreesAreRightToAnAccuracy) {
+  auto trace = traces::open_trace({support::source_dir() + "/traces/samples/hpl_2x2_1000_64.weft"});
+  ASSERT_TRUE(trace);
+  ReplayOptions o;
+  o.accuracy = 0.05;
+  Verification v;
+  const auto r = replay_verified(**trace, load("cs-storm"), testing::first_hosts(4), o, v);
+  ASSERT_TRUE(r) << r.error().message();
+  EXPECT_THAT(v.told, IsEmpty());
+  EXPECT_GT(v.solves, 1000u);
+}
+
 TEST(Verification, ARecordedRunOfHplIsRightAndSoAreItsPcieTrees) {
   for (const char* on : {"torus-16", "crossbar-16", "cs-storm"}) {
     SCOPED_TRACE(on);
