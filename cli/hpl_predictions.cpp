@@ -84,7 +84,7 @@ Result<predict::PointsDone> predict_points(const std::vector<PredictionJob>& job
   work.take = [&](std::size_t i, const predict::Json& json) {
     made[i] = predict::prediction_of(json);
     if (!made[i]) return false;
-    predict::set_subject(made[i]->prediction, *jobs[i].config, jobs[i].task->platform);
+    predict::set_names(made[i]->prediction, jobs[i].task->platform);
     return true;
   };
   return predict::run_points(points, plan, at_once, work, options.on_fewer_threads);

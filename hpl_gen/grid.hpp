@@ -61,18 +61,21 @@ struct ProcessGrid {
   return g;
 }
 
-// P x Q = ranks that whole nodes of node.p x node.q fill, as square as can be, rather wide than high; none where there
-// is no such grid. O(sqrt(ranks)). Precondition: ranks >= 1, node.p and node.q >= 1.
-[[nodiscard]] constexpr std::optional<Grid> most_square(int ranks, const Grid& node) {
+// P x Q = ranks of which takes(Grid) holds, as square as can be, rather wide than high; none where there is no such grid.
+// O(sqrt(ranks)) calls. Precondition: ranks >= 1.
+template <class Takes>
+[[nodiscard]] constexpr std::optional<Grid> most_square(int ranks, const Takes& takes) {
   std::optional<Grid> best;
   for (int d = 1; d <= ranks / d; ++d)
     if (ranks % d == 0)
       for (const Grid& g : {Grid{ranks / d, d}, Grid{d, ranks / d}})
-        if (g.p % node.p == 0 && g.q % node.q == 0) best = g;
+        if (takes(g)) best = g;
   return best;
 }
 // Of any grid: P <= Q.
-[[nodiscard]] constexpr Grid most_square(int ranks) { return *most_square(ranks, {1, 1}); }
+[[nodiscard]] constexpr Grid most_square(int ranks) {
+  return *most_square(ranks, [](const Grid&) { return true; });
+}
 
 // a + b and a - b around a ring of n. Preconditions: 0 <= a, b < n.
 [[nodiscard]] constexpr int ring_add(int a, int b, int n) { return a + b < n ? a + b : a + b - n; }

@@ -38,7 +38,7 @@ enum class Program : std::uint8_t {
 [[nodiscard]] constexpr bool on_accelerators(Program p) { return p != Program::kNetlib; }
 struct RocHplArguments {
   double split = 0.6;            // -f: share of a process's columns that the second part of an update has
-  int local_p = 0, local_q = 0;  // -p, -q: process rows and columns on a node; 0 = all of the grid
+  int local_p = 0, local_q = 0;  // -p, -q: process rows and columns on a node; 0 = not said (node_grid.hpp)
   // nvidia: bytes of an accelerator for the matrix and its buffers; columns beyond stay with the host. 0: all fits
   std::int64_t device_memory = 0;
   friend bool operator==(const RocHplArguments&, const RocHplArguments&) = default;

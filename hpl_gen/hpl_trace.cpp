@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "hpl_gen/node_grid.hpp"
 #include "hpl_gen/panel.hpp"
 #include "hpl_gen/steps/solve.hpp"
 #include "hpl_gen/steps/start_end.hpp"
@@ -91,7 +92,10 @@ Result<void> HplTrace::prepare() {
     return not_supported(fmt::format("{} runs in one HPL.dat", dat_.run_count()),
                          fmt::format("at most {}", kMaxRuns));
   runs_ = dat_.runs();
-  for (const HplConfig& c : runs_) WEFT_TRY(check_config(c));
+  for (const HplConfig& c : runs_) {
+    WEFT_TRY(check_config(c));
+    WEFT_TRY(with_node_grid(c, 0));
+  }
   if (options_.window) {
     const PanelWindow w = *options_.window;
     if (runs_.size() != 1) return usage_error("a window of panels needs one run");

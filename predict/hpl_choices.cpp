@@ -13,6 +13,8 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/grid.hpp"
+#include "hpl_gen/node_grid.hpp"
+#include "topology/placement/locality.hpp"
 
 namespace weft::predict {
 namespace {
@@ -36,10 +38,18 @@ Result<HostsUsed> hosts_used(const topology::Platform& platform, int ranks, std:
   return out;
 }
 
-// Process rows and columns that a node has at least; a side that is not said may have any.
-hpl_gen::Grid on_node(const hpl_gen::HplDat& dat) {
-  if (!hpl_gen::on_accelerators(dat.program)) return {1, 1};
-  return {std::max(1, dat.rochpl.local_p), std::max(1, dat.rochpl.local_q)};
+// How many ranks each node has. Errors: nodes differ.
+Result<int> ranks_on_each(const topology::Fabric& fabric, const std::vector<HostId>& placement) {
+  std::unordered_map<std::uint32_t, int> of_node;
+  for (const HostId h : placement) ++of_node[topology::node_of(fabric, h).index()];
+  const int on_first = of_node[topology::node_of(fabric, placement.front()).index()];
+  for (const HostId h : placement)
+    if (const int here = of_node[topology::node_of(fabric, h).index()]; here != on_first)
+      return bad_input({}, "nodes have different numbers of processes, on which rocHPL stops",
+                       fmt::format("{} on that of {}, {} on that of {}", on_first,
+                                   fabric.host_name(placement.front()), here, fabric.host_name(h)),
+                       "so many ranks and such a --map that all nodes have alike");
+  return on_first;
 }
 
 // Bytes of the matrix that each of the ranks holds.
@@ -72,6 +82,29 @@ Result<std::int64_t> largest_order(const topology::Platform& platform, int ranks
   return static_cast<std::int64_t>(order) / nb * nb;
 }
 
+Result<int> ranks_on_node(const topology::Platform& platform, int ranks, std::string_view map,
+                          std::uint64_t seed) {
+  WEFT_ASSIGN(const auto hosts,
+              topology::place_ranks(platform, static_cast<std::uint32_t>(ranks), map, seed));
+  return ranks_on_each(platform.fabric, hosts);
+}
+
+Result<hpl_gen::HplConfig> laid_on_nodes(const hpl_gen::HplConfig& config, const topology::Fabric& fabric,
+                                         const std::vector<HostId>& placement) {
+  if (config.program != hpl_gen::Program::kRocHpl) return config;
+  WEFT_ASSIGN(const int on_node, ranks_on_each(fabric, placement));
+  return hpl_gen::with_node_grid(config, on_node);
+}
+
+Result<int> all_ranks(const topology::Platform& platform) {
+  const std::uint64_t slots =
+      std::uint64_t{platform.fabric.rank_hosts()} * std::max(1u, platform.ranks_per_host);
+  if (slots > 1u << 24)
+    return usage_error("the platform has too many ranks for a default grid", fmt::format("{}", slots),
+                       "--p and --q");
+  return static_cast<int>(slots);
+}
+
 Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topology::Platform& platform,
                                std::string_view map, std::uint64_t seed) {
   ChosenDat out;
@@ -81,16 +114,22 @@ Result<ChosenDat> complete_dat(hpl_gen::HplDat dat, const Open& open, const topo
     out.chosen.push_back(fmt::format("NB = {} (the default)", kDefaultNb));
   }
   if (open.grid) {
-    const std::uint64_t slots =
-        std::uint64_t{platform.fabric.rank_hosts()} * std::max(1u, platform.ranks_per_host);
-    if (slots > 1u << 24)
-      return usage_error("the platform has too many ranks for a default grid", fmt::format("{}", slots),
-                         "--p and --q");
-    const hpl_gen::Grid node = on_node(out.dat);
-    const auto g = hpl_gen::most_square(static_cast<int>(slots), node);
-    if (!g)
-      return usage_error("no grid of all ranks is made of whole nodes of --local-p x --local-q",
-                         fmt::format("{} x {}, {}", node.p, node.q, counted(slots, "rank")), "--p and --q");
+    WEFT_ASSIGN(const int slots, all_ranks(platform));
+    int on_node = 0;
+    if (out.dat.program == hpl_gen::Program::kRocHpl) {
+      WEFT_ASSIGN(on_node, ranks_on_node(platform, slots, map, seed));
+    }
+    const auto g = hpl_gen::most_square(
+        slots, [&](const hpl_gen::Grid& grid) { return hpl_gen::takes_grid(out.dat, grid, on_node); });
+    if (!g) {
+      const auto side = [](int said) { return said > 0 ? fmt::format("{}", said) : std::string("any"); };
+      return usage_error(
+          "no grid of all ranks is made of whole nodes of --local-p x --local-q",
+          fmt::format("{} x {}, {}{}", side(out.dat.rochpl.local_p), side(out.dat.rochpl.local_q),
+                      counted(static_cast<std::uint64_t>(slots), "rank"),
+                      on_node > 0 ? fmt::format(", {} on a node", on_node) : std::string()),
+          "--p and --q");
+    }
     out.dat.grids = {*g};
     out.chosen.push_back(slots == 1 ? std::string("P x Q = 1 x 1 (the only rank)")
                                     : fmt::format("P x Q = {} x {} (all {} ranks)", g->p, g->q, slots));

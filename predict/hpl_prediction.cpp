@@ -10,6 +10,7 @@
 #include "hpl_gen/closed_form/phase_model.hpp"
 #include "hpl_gen/grid.hpp"
 #include "network/sharing.hpp"
+#include "predict/hpl_choices.hpp"
 #include "predict/hpl_exchanges.hpp"
 #include "predict/hpl_peak.hpp"
 #include "predict/hpl_windows.hpp"
@@ -78,8 +79,7 @@ Result<void> check_counts(const PredictOptions& options) {
 
 }  // namespace
 
-void set_subject(HplPrediction& prediction, const HplConfig& config, const topology::Platform& platform) {
-  prediction.config = config;
+void set_names(HplPrediction& prediction, const topology::Platform& platform) {
   prediction.platform = platform.name;
   prediction.label = platform.label.empty() ? platform.name : platform.label;
 }
@@ -90,15 +90,16 @@ std::int64_t planned_panels(const HplConfig& config, const PredictOptions& optio
              : 0;
 }
 
-Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platform& platform,
+Result<HplPrediction> predict_hpl(const HplConfig& asked, const topology::Platform& platform,
                                   const PredictOptions& options) {
-  WEFT_TRY(check_run(config));
+  WEFT_TRY(check_run(asked));
   WEFT_TRY(check_counts(options));
-  if (config.panels() > kMostPanels)
-    return not_supported(fmt::format("a prediction of {} panels", config.panels()),
+  if (asked.panels() > kMostPanels)
+    return not_supported(fmt::format("a prediction of {} panels", asked.panels()),
                          fmt::format("at most {} = N / NB", kMostPanels));
-  const auto ranks = static_cast<std::uint32_t>(config.ranks());
+  const auto ranks = static_cast<std::uint32_t>(asked.ranks());
   WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, options.map, options.seed));
+  WEFT_ASSIGN(const HplConfig config, laid_on_nodes(asked, platform.fabric, placement));
 
   const std::int64_t panels = config.panels();
   const std::vector<SampleWindow> windows = windows_of(config, options);
@@ -109,7 +110,8 @@ Result<HplPrediction> predict_hpl(const HplConfig& config, const topology::Platf
   WEFT_ASSIGN(auto runs, run_windows(config, platform, placement, options, tasks));
 
   HplPrediction out;
-  set_subject(out, config, platform);
+  out.config = config;
+  set_names(out, platform);
   out.panels_total = panels;
   out.exchanges = std::move(exchanges);
   std::vector<std::vector<PanelSeconds>> measured;
@@ -209,11 +211,12 @@ Result<void> all_joined(const topology::Fabric& fabric, topology::RouteCache& ro
 
 }  // namespace
 
-Result<ClosedFormPrediction> closed_forms(const HplConfig& config, const topology::Platform& platform,
+Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology::Platform& platform,
                                           const PredictOptions& options) {
-  WEFT_TRY(check_run(config));
-  const auto ranks = static_cast<std::uint32_t>(config.ranks());
+  WEFT_TRY(check_run(asked));
+  const auto ranks = static_cast<std::uint32_t>(asked.ranks());
   WEFT_ASSIGN(const auto placement, topology::place_ranks(platform, ranks, options.map, options.seed));
+  WEFT_ASSIGN(const HplConfig config, laid_on_nodes(asked, platform.fabric, placement));
   WEFT_ASSIGN(const auto clock, replay::KernelClock::create(platform));
   ClosedFormPrediction out;
   const hpl_gen::ClosedFormRun run{config.n, config.nb, config.p, config.q};

@@ -72,8 +72,8 @@ struct ExchangeChoice {
 };
 
 struct HplPrediction {
-  hpl_gen::HplConfig config;
-  std::string platform;  // its name, and how tables call it
+  hpl_gen::HplConfig config;  // as it ran (laid_on_nodes)
+  std::string platform;       // its name, and how tables call it
   std::string label;
   std::string model;  // that shared the links
   double time_s = 0;
@@ -101,16 +101,16 @@ struct HplPrediction {
   double busiest_utilization = 0;
 };
 
-// What a prediction is of. A line of a journal may have the names with other bytes than they are written with.
-void set_subject(HplPrediction& prediction, const hpl_gen::HplConfig& config,
-                 const topology::Platform& platform);
+// The platform's names. A line of a journal may have them with other bytes than they are written with.
+void set_names(HplPrediction& prediction, const topology::Platform& platform);
 
 // Panels that a prediction simulates, before it is known whether exchanges have to be tried both ways.
 [[nodiscard]] std::int64_t planned_panels(const hpl_gen::HplConfig& config, const PredictOptions& options);
 
-// Errors: the configuration's, a count of the options below 0 (kUsage), more ranks than the platform has slots, the replay's, a time that
-// is no number (absurd speeds), "interrupted".
-[[nodiscard]] Result<HplPrediction> predict_hpl(const hpl_gen::HplConfig& config,
+// `asked` as it runs on the nodes of the placement (laid_on_nodes). Errors: the configuration's, laid_on_nodes', a count of the
+// options below 0 (kUsage), more ranks than the platform has slots, the replay's, a time that is no number (absurd speeds),
+// "interrupted".
+[[nodiscard]] Result<HplPrediction> predict_hpl(const hpl_gen::HplConfig& asked,
                                                 const topology::Platform& platform,
                                                 const PredictOptions& options);
 
@@ -124,7 +124,7 @@ struct ClosedFormPrediction {
   // node-0". All messages of the equations but those within a host are such ones, however far they go.
   std::string network;
 };
-[[nodiscard]] Result<ClosedFormPrediction> closed_forms(const hpl_gen::HplConfig& config,
+[[nodiscard]] Result<ClosedFormPrediction> closed_forms(const hpl_gen::HplConfig& asked,
                                                         const topology::Platform& platform,
                                                         const PredictOptions& options);
 

@@ -3,23 +3,17 @@
 #include <algorithm>
 #include <optional>
 
+#include "hpl_gen/node_grid.hpp"
+
 namespace weft::predict {
 namespace {
 
 constexpr int kCoarseWindows = 3;
 constexpr std::int64_t kWindowWidth = 8;
 
-// Accelerators' programs take no grid that the process rows and columns on a node do not divide.
-bool runs_on(const hpl_gen::Grid& grid, const hpl_gen::HplDat& dat) {
-  hpl_gen::HplConfig config;
-  config.p = grid.p, config.q = grid.q;
-  config.program = dat.program, config.rochpl = dat.rochpl;
-  return hpl_gen::check_config(config).has_value();
-}
-
 }  // namespace
 
-hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary) {
+hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary, int on_node) {
   hpl_gen::SearchSpace s;
   s.n = dat.n;
   s.nb = dat.nb;
@@ -36,7 +30,7 @@ hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary) 
       const int q = ranks / p;
       const hpl_gen::Grid g{p, q};
       const bool listed = std::find(s.grids.begin(), s.grids.end(), g) != s.grids.end();
-      if (q <= 8 * p && p <= 2 * q && !listed && runs_on(g, dat)) s.grids.push_back(g);
+      if (q <= 8 * p && p <= 2 * q && !listed && hpl_gen::takes_grid(dat, g, on_node)) s.grids.push_back(g);
     }
   }
   using hpl_gen::Bcast, hpl_gen::Swap, hpl_gen::ProcessMap;

@@ -16,9 +16,10 @@ struct Vary {
   bool nb = false, grid = false, bcast = false, depth = false, swap = false, pmap = false;
 };
 // What `dat` lists, and for the parameters in `vary` what is usual: NB from 64 to 384, grids of as many ranks with up
-// to eight times as many columns as rows or twice as many rows, unless the program cannot run on them, all broadcasts,
-// depths 0 and 1, all swaps, both maps.
-[[nodiscard]] hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary);
+// to eight times as many columns as rows or twice as many rows, unless the program cannot run on them where each node has
+// `on_node` of its processes (hpl_gen/node_grid.hpp; 0: not known), all broadcasts, depths 0 and 1, all swaps, both maps.
+[[nodiscard]] hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary,
+                                                int on_node = 0);
 
 // Where predictions last (predict/journal/prediction_point.hpp).
 struct KeptPredictions {

@@ -104,6 +104,32 @@ mpi {{ eager_limit: "8KiB" local_latency: "0.7us" local_bandwidth: "{README['loc
 '''
 
 
+def local_grid(p, q, on_node, pmap):
+    """Rows and columns of processes on a node with which rocHPL fills the grid as NVIDIA's program is taken to, whatever the nodes are: with PMAP
+    row all that it accepts, with PMAP column those that make whole columns; None where it has no such."""
+    for local_p in range(1, on_node + 1):
+        local_q = on_node // local_p
+        whole = local_p == p or (p % local_p == 0 and local_q == 1)
+        if on_node % local_p == 0 and p % local_p == 0 and q % local_q == 0 and (pmap == 'row' or whole):
+            return local_p, local_q
+    return None
+
+
+def grid_words(options, folder, p, q, on_node):
+    """Flags that lay P x Q on nodes. Where rocHPL cannot go down columns, row by row with each process where it would be."""
+    pmap, words = options.pmap, []
+    if options.program == 'rochpl':
+        local = local_grid(p, q, on_node, pmap)
+        if local is None:
+            pmap, local = 'row', local_grid(p, q, on_node, 'row')
+            path = os.path.join(folder, 'columns.map')
+            with open(path, 'w') as f:
+                f.write(''.join(f'{col * p + row}\n' for row in range(p) for col in range(q)))
+            words = ['--map', 'file:' + path]
+        words += ['--local-p', str(local[0]), '--local-q', str(local[1])]
+    return ['--p', str(p), '--q', str(q), '--pmap', pmap] + words
+
+
 def predict(options, folder, row, rate, share):
     path = os.path.join(folder, 'p100.textproto')
     nodes, ranks = int(row['nodes']), int(row['gpus'])
@@ -120,9 +146,8 @@ def predict(options, folder, row, rate, share):
         words = ['--map', 'file:' + path + '.map', '--pfact', 'left', '--rfact', 'left', '--nbmin', '2', '--split', str(options.split)]
         words += [] if options.no_memory_limit else ['--device-memory', f'{MEMORY}B']
     p, q = grid(ranks, options.tall)
-    run = subprocess.run([options.weft, 'predict', 'hpl', '--on', path, '--n', row['n'], '--nb', str(options.nb), '--p', str(p), '--q', str(q),
-                          '--pmap', options.pmap, '--bcast', '1rM', '--quiet', '--json', '-', '--program', options.program]
-                         + words,
+    run = subprocess.run([options.weft, 'predict', 'hpl', '--on', path, '--n', row['n'], '--nb', str(options.nb), '--bcast', '1rM', '--quiet',
+                          '--json', '-', '--program', options.program] + grid_words(options, folder, p, q, ranks // nodes) + words,
                          capture_output=True, text=True)
     if run.returncode:
         sys.exit(run.stderr)

@@ -121,8 +121,15 @@ void add_hpl_flags(CLI::App& app, HplFlags& f, bool for_platform) {
   app.add_option(
       "--split", f.split,
       with_default("rochpl, nvidia: rocHPL's -f, the share of the columns updated first", d.rochpl.split));
-  app.add_option("--local-p", f.local_p, "rochpl, nvidia: rocHPL's -p, process rows on a node [all]");
-  app.add_option("--local-q", f.local_q, "rochpl, nvidia: rocHPL's -q, process columns on a node [all]");
+  app.add_option("--local-p", f.local_p,
+                 fmt::format("rochpl, nvidia: rocHPL's -p, process rows on a node [{}]",
+                             for_platform ? "rochpl: a node's ranks over --local-q; nvidia: P"
+                                          : "all; of rochpl in a pair with --local-q"));
+  app.add_option(
+      "--local-q", f.local_q,
+      fmt::format("rochpl, nvidia: rocHPL's -q, process columns on a node [{}]",
+                  for_platform ? "rochpl: a node's ranks over --local-p, or as many as Q has; nvidia: Q"
+                               : "all; of rochpl in a pair with --local-p"));
   app.add_option(
          "--device-memory", f.device_memory,
          "nvidia: of an accelerator, for its part of the matrix and for buffers; columns that do not fit are "

@@ -56,13 +56,17 @@ Result<void> run(Options& o) {
   const HplFlags& given = o.hpl;
   // Programs on accelerators have one way for both.
   const bool netlib = base.program == hpl_gen::Program::kNetlib;
-  const hpl_gen::SearchSpace space =
-      predict::tuning_space(chosen.dat, {.nb = given.nb.empty(),
-                                         .grid = given.p.empty(),
-                                         .bcast = given.bcast.empty(),
-                                         .depth = netlib && given.depth.empty(),
-                                         .swap = netlib && given.swap.empty(),
-                                         .pmap = given.pmap.empty()});
+  int on_node = 0;
+  if (base.program == hpl_gen::Program::kRocHpl) {
+    WEFT_ASSIGN(on_node, predict::ranks_on_node(platform, base.ranks(), o.map, o.common.seed));
+  }
+  const predict::Vary vary{.nb = given.nb.empty(),
+                           .grid = given.p.empty(),
+                           .bcast = given.bcast.empty(),
+                           .depth = netlib && given.depth.empty(),
+                           .swap = netlib && given.swap.empty(),
+                           .pmap = given.pmap.empty()};
+  const hpl_gen::SearchSpace space = predict::tuning_space(chosen.dat, vary, on_node);
   predict::PredictOptions options;
   options.map = o.map;
   options.model = o.model;

@@ -91,7 +91,7 @@ KeyMaker prediction_key(Journal& journal, const PredictionStudy& study, const hp
   // Threads, callbacks and where windows last decide no result.
   const auto& [sample, width, warm_up, exchanges, most_pieces, map, model, accuracy, seed, pivots, noise,
                threads, on_panels, on_fewer_threads, stop, windows] = options;
-  KeyMaker key("hpl/3", journal.version(), journal.files());
+  KeyMaker key("hpl/4", journal.version(), journal.files());
   hpl_gen::HplConfig c = config;
   key.add("config", ToJson::of(c).dump());
   add_platform(key, study.platform, study.changes);
@@ -145,7 +145,7 @@ Result<PointsDone> predict_points(const PredictionStudy& study, const PointsPlan
   work.take = [&](std::size_t i, const Json& json) {
     auto p = prediction_of(json);
     if (!p) return false;
-    set_subject(p->prediction, configs[i], platform);
+    set_names(p->prediction, platform);
     out[i] = std::move(p->prediction);
     on_taken();
     return true;

@@ -224,9 +224,11 @@ TEST(RocHpl, RandomRunsAreCorrectPrograms) {
 
 TEST(RocHpl, RefusesWhatItCannotRun) {
   HplDat dat = rochpl(100, 10, 4, 2);
-  dat.rochpl.local_p = 3;
+  dat.rochpl.local_p = 3, dat.rochpl.local_q = 1;
   EXPECT_FALSE(HplTrace::create(dat));
-  dat.rochpl.local_p = 2;
+  dat.rochpl.local_p = 2, dat.rochpl.local_q = 0;
+  EXPECT_FALSE(HplTrace::create(dat)) << "how many processes a node has is not known";
+  dat.rochpl.local_q = 1;
   EXPECT_TRUE(HplTrace::create(dat));
   dat.rochpl.split = 1.5;
   EXPECT_FALSE(HplTrace::create(dat));

@@ -27,10 +27,11 @@ TEST(ClosedForms, ThePhaseModelLaysTheGridOnNodesAsTheProgramDoes) {
     return forms ? forms->phases : 0;
   };
   using hpl_gen::ProcessMap;
-  const double columns = phases(ProcessMap::kColumnMajor, 0, 0), rows = phases(ProcessMap::kRowMajor, 0, 0);
+  const double columns = phases(ProcessMap::kColumnMajor, 4, 1), rows = phases(ProcessMap::kRowMajor, 0, 0);
   EXPECT_NE(columns, rows);
-  EXPECT_EQ(phases(ProcessMap::kColumnMajor, 4, 1), columns);
+  EXPECT_EQ(phases(ProcessMap::kColumnMajor, 4, 0), columns);
   EXPECT_EQ(phases(ProcessMap::kColumnMajor, 1, 4), rows);
+  EXPECT_EQ(phases(ProcessMap::kColumnMajor, 0, 0), rows) << "of a node's ranks as many columns as Q has";
   EXPECT_EQ(phases(ProcessMap::kRowMajor, 4, 1), rows) << "row by row, whatever the nodes are";
   const double squares = phases(ProcessMap::kColumnMajor, 2, 2);
   EXPECT_NE(squares, columns);

@@ -146,18 +146,68 @@ TEST(CompleteDat, OpenLinesAreFilledInAndNamedOthersStay) {
 TEST(CompleteDat, AnOpenGridIsOneThatTheRowsAndColumnsOnANodeDivide) {
   hpl_gen::HplDat dat;
   dat.rochpl.local_p = 4;
-  const auto chosen = [&] { return complete_dat(dat, {.grid = true}, machine(), "block", 1); };
+  const auto nodes = platform_of("crossbar:n=2,ranks_per_host=4");
+  const auto chosen = [&] { return complete_dat(dat, {.grid = true}, nodes, "block", 1); };
   EXPECT_THAT(chosen()->dat.grids, ElementsAre(hpl_gen::Grid{2, 4})) << "HPL's own knows no nodes";
-  dat.program = hpl_gen::Program::kRocHpl;
-  EXPECT_THAT(chosen()->dat.grids, ElementsAre(hpl_gen::Grid{4, 2}));
-  EXPECT_THAT(chosen()->chosen, ElementsAre("P x Q = 4 x 2 (all 8 ranks)"));
-  dat.rochpl.local_p = 0, dat.rochpl.local_q = 8;
-  EXPECT_THAT(chosen()->dat.grids, ElementsAre(hpl_gen::Grid{1, 8}));
-  dat.rochpl.local_p = 3;
+  for (const auto program : {hpl_gen::Program::kRocHpl, hpl_gen::Program::kNvidia}) {
+    dat.program = program;
+    dat.rochpl.local_p = 4, dat.rochpl.local_q = 0;
+    EXPECT_THAT(chosen()->dat.grids, ElementsAre(hpl_gen::Grid{4, 2}));
+    EXPECT_THAT(chosen()->chosen, ElementsAre("P x Q = 4 x 2 (all 8 ranks)"));
+    dat.rochpl.local_p = 0, dat.rochpl.local_q = 4;
+    EXPECT_THAT(chosen()->dat.grids, ElementsAre(hpl_gen::Grid{2, 4}));
+  }
+  dat.rochpl.local_p = 3, dat.rochpl.local_q = 8;
   const auto none = chosen();
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, ErrorCode::kUsage);
   EXPECT_THAT(none.error().message(), HasSubstr("got \"3 x 8, 8 ranks\""));
+  dat.program = hpl_gen::Program::kRocHpl;
+  dat.rochpl.local_p = 3, dat.rochpl.local_q = 0;
+  EXPECT_THAT(chosen().error().message(), HasSubstr("got \"3 x any, 8 ranks, 4 on a node\""));
+}
+
+// 15 ranks on nodes of 5: no two rows of a square are whole nodes.
+TEST(CompleteDat, AnOpenGridOfRocHplIsOneThatItLaysOnTheNodesByItself) {
+  hpl_gen::HplDat dat;
+  dat.program = hpl_gen::Program::kRocHpl;
+  const auto chosen = [&](const char* platform) {
+    return complete_dat(dat, {.grid = true}, platform_of(platform), "block", 1)->dat.grids;
+  };
+  EXPECT_THAT(chosen("crossbar:n=3,ranks_per_host=5"), ElementsAre(hpl_gen::Grid{3, 5}));
+  EXPECT_THAT(chosen("crossbar:n=10,ranks_per_host=6"), ElementsAre(hpl_gen::Grid{10, 6}));
+  EXPECT_THAT(chosen("crossbar:n=4,ranks_per_host=8"), ElementsAre(hpl_gen::Grid{4, 8}));
+}
+
+TEST(LaidOnNodes, ANodeIsAHostOrThePcieTreeOfGpus) {
+  hpl_gen::HplConfig c{.n = 1000, .p = 4, .q = 4};
+  c.program = hpl_gen::Program::kRocHpl;
+  const auto of = [&](const std::string& platform, const std::string& map = "block") {
+    const auto p = platform_of(platform);
+    const auto laid = laid_on_nodes(c, p.fabric, *topology::place_ranks(p, 16, map, 1));
+    EXPECT_TRUE(laid) << (laid ? "" : laid.error().message());
+    return laid ? hpl_gen::Grid{laid->rochpl.local_p, laid->rochpl.local_q} : hpl_gen::Grid{};
+  };
+  EXPECT_EQ(of("crossbar:n=16"), (hpl_gen::Grid{1, 1}));
+  EXPECT_EQ(of("crossbar:n=2,ranks_per_host=8"), (hpl_gen::Grid{2, 4}));
+  EXPECT_EQ(of("crossbar:n=8,ranks_per_host=8", "cyclic"), (hpl_gen::Grid{1, 2}));
+  EXPECT_EQ(of("cs-storm-16"), (hpl_gen::Grid{4, 4})) << "sixteen GPUs of one node";
+  EXPECT_EQ(of("crossbar:n=8,node=dgx-1-like"), (hpl_gen::Grid{2, 4}));
+  c.program = hpl_gen::Program::kNvidia;
+  EXPECT_EQ(of("crossbar:n=2,ranks_per_host=8"), (hpl_gen::Grid{0, 0})) << "nothing says that it asks";
+}
+
+TEST(LaidOnNodes, NodesThatDifferAreNamed) {
+  hpl_gen::HplConfig c{.n = 1000, .p = 3, .q = 4};
+  c.program = hpl_gen::Program::kRocHpl;
+  const auto p = platform_of("crossbar:n=2,ranks_per_host=8");
+  const auto laid = laid_on_nodes(c, p.fabric, *topology::place_ranks(p, 12, "block", 1));
+  ASSERT_FALSE(laid);
+  EXPECT_EQ(laid.error().code, ErrorCode::kBadInput);
+  EXPECT_THAT(
+      laid.error().message(),
+      HasSubstr("nodes have different numbers of processes, on which rocHPL stops; got \"8 on that of "
+                "node-0, 4 on that of node-1\""));
 }
 
 TEST(CompleteDat, AnOrderNeedsMemoryAGridDoesNot) {

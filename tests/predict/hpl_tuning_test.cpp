@@ -59,6 +59,17 @@ TEST(TuningSpace, HasNoGridThatTheRowsAndColumnsOnANodeDoNotDivide) {
   }
 }
 
+TEST(TuningSpace, HasNoGridThatRocHplDoesNotLayOnTheNodes) {
+  hpl_gen::HplDat dat;
+  dat.grids = {{3, 4}};
+  dat.program = hpl_gen::Program::kRocHpl;
+  EXPECT_THAT(tuning_space(dat, {.grid = true}).grids, ElementsAre(Grid{3, 4}, Grid{2, 6}, Grid{4, 3}));
+  EXPECT_THAT(tuning_space(dat, {.grid = true}, 4).grids, ElementsAre(Grid{3, 4}));
+  EXPECT_THAT(tuning_space(dat, {.grid = true}, 2).grids, ElementsAre(Grid{3, 4}, Grid{2, 6}));
+  dat.rochpl.local_p = 4;
+  EXPECT_THAT(tuning_space(dat, {.grid = true}, 4).grids, ElementsAre(Grid{3, 4}, Grid{4, 3}));
+}
+
 class Tuning : public ::testing::Test {
  protected:
   Result<hpl_gen::SearchResult> tune(int evaluations, std::uint64_t stop_after) {

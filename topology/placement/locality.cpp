@@ -4,6 +4,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "topology/pcie/forest.hpp"
+
 namespace weft::topology {
 namespace {
 
@@ -16,6 +18,14 @@ std::uint32_t renumber(std::vector<std::uint32_t>& values) {
 }
 
 }  // namespace
+
+VertexId node_of(const Fabric& f, HostId host) {
+  VertexId v(host.index());
+  if (f.pcie() != nullptr)
+    for (VertexId above = f.pcie()->parent[v.index()]; above.valid(); above = f.pcie()->parent[v.index()])
+      v = above;
+  return v;
+}
 
 Locality locality_of(const Fabric& f) {
   const LinkTable& t = f.links();

@@ -1,4 +1,4 @@
-// Locality: which switch and which group a host belongs to, for placement.
+// Locality: which node, switch and group a host belongs to, for placement and for programs that ask.
 //
 // The switch of a host is where its first cable leads; a host that is its own router is its own. Groups are what is
 // left connected when the links between groups are taken away (Fabric::group_classes): the groups of a dragonfly, the pods
@@ -20,5 +20,9 @@ struct Locality {
 
 // O(links), near enough.
 [[nodiscard]] Locality locality_of(const Fabric& fabric);
+
+// What tells the node of a host from others: the root of its PCIe tree, whose GPUs are hosts that share a node's memory, or
+// the host itself. O(depth of the tree).
+[[nodiscard]] VertexId node_of(const Fabric& fabric, HostId host);
 
 }  // namespace weft::topology
