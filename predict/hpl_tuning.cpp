@@ -1,15 +1,34 @@
 #include "predict/hpl_tuning.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "hpl_gen/node_grid.hpp"
+#include "predict/hpl_choices.hpp"
 
 namespace weft::predict {
 namespace {
 
 constexpr int kCoarseWindows = 3;
 constexpr std::int64_t kWindowWidth = 8;
+
+// The search compares configurations as they were asked for; what is told of them is how they ran.
+Result<void> lay_on_nodes(hpl_gen::SearchResult& result, const topology::Platform& platform,
+                          const PredictOptions& options) {
+  if (result.ranking.empty() || result.base.config.program != hpl_gen::Program::kRocHpl) return {};
+  std::map<int, int> on_node;  // by ranks
+  std::vector<hpl_gen::Candidate*> all{&result.base, &result.best};
+  for (hpl_gen::Candidate& c : result.ranking) all.push_back(&c);
+  for (hpl_gen::Candidate* c : all) {
+    const auto [at, first] = on_node.try_emplace(c->config.ranks(), 0);
+    if (first) {
+      WEFT_ASSIGN(at->second, ranks_on_node(platform, at->first, options.map, options.seed));
+    }
+    WEFT_ASSIGN(c->config, hpl_gen::with_node_grid(c->config, at->second));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -91,6 +110,7 @@ Result<Tuning> tune_hpl(const hpl_gen::HplConfig& base, const hpl_gen::SearchSpa
   WEFT_ASSIGN(out.search, hpl_gen::search_hpl(
                               base, space, evaluations, kCoarseWindows,
                               plan.journal != nullptr ? hpl_gen::Evaluate(stage) : hpl_gen::one_by_one(one)));
+  WEFT_TRY(lay_on_nodes(out.search, platform, options));
   return out;
 }
 

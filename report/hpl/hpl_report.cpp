@@ -8,6 +8,7 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "hpl_gen/closed_form/closed_form.hpp"
+#include "hpl_gen/grid.hpp"
 #include "predict/hpl_exchanges.hpp"
 #include "predict/run_facts.hpp"
 #include "report/hpl/factorisation.hpp"
@@ -342,6 +343,13 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
   return head + "\n" + limits(runs[best]) + t.text(width);
 }
 
+void add_node_grid(Json& object, const hpl_gen::HplConfig& config) {
+  const hpl_gen::ProcessGrid grid = hpl_gen::grid_of(config);
+  if (grid.local_p == 0) return;
+  object["local_p"] = grid.local_p;
+  object["local_q"] = grid.local_q;
+}
+
 Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFormPrediction& closed,
                      const predict::PredictOptions& options) {
   const auto& c = run.config;
@@ -366,6 +374,7 @@ Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFor
                      {"map", options.map},
                      {"seed", options.seed},
                      {"noise", options.noise}};
+  add_node_grid(j["config"], c);
   j["time_s"] = run.time_s;
   j["gflops"] = run.gflops;
   j["efficiency"] = run.efficiency;

@@ -20,6 +20,8 @@ namespace weft::report {
 // the spread of the rate.
 [[nodiscard]] std::string predictions_text(const std::vector<predict::HplPrediction>& runs,
                                            const std::vector<SeedGroup>& groups, std::size_t width);
+// Adds local_p and local_q where the program lays a grid of its own within nodes.
+void add_node_grid(nlohmann::ordered_json& object, const hpl_gen::HplConfig& config);
 [[nodiscard]] nlohmann::ordered_json prediction_json(const predict::HplPrediction& run,
                                                      const predict::ClosedFormPrediction& closed,
                                                      const predict::PredictOptions& options);

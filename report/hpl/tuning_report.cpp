@@ -129,7 +129,7 @@ nlohmann::ordered_json tuning_json(const TuningFacts& facts) {
   j["pivots"] = facts.pivots;
   j["warnings"] = tuning_warnings(facts);
   Json& rows = j["rows"] = Json::array();
-  for (const Candidate& c : result.ranking)
+  for (const Candidate& c : result.ranking) {
     rows.push_back({{"n", c.config.n},
                     {"nb", c.config.nb},
                     {"p", c.config.p},
@@ -145,6 +145,8 @@ nlohmann::ordered_json tuning_json(const TuningFacts& facts) {
                     {"nbmin", c.config.nbmin},
                     {"rfact", hpl_gen::name_of(c.config.rfact)},
                     {"ndiv", c.config.ndiv}});
+    add_node_grid(rows.back(), c.config);
+  }
   if (!facts.error.empty()) j["error"] = facts.error;
   return j;
 }

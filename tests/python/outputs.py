@@ -107,6 +107,7 @@ COMMANDS = [
     ("tune", f"tune hpl --on '{NODES}' --n 500 --nb 50,100 --p 2 --q 2 --evaluations 8", 0),
     ("tune", "tune hpl --on cs-storm --n 500 --nb 50,100 --p 2 --q 2 --evaluations 8 --accuracy 0.01", 0),
     ("tune", f"tune hpl --on '{NODES}' --n 500 --nb 50,100 --p 2 --q 2 --evaluations 8 --accuracy 0.01 -o best.dat", 0),
+    ("tune", "tune hpl --on device.textproto --program rochpl --n 500 --nb 50,100 --p 2 --q 2 --evaluations 8", 0),
     ("fit", "fit dgemm times.csv", 0),
     ("fit", "fit dgemm times.csv --for-k 64:1-100,128:101-200", 0),
     ("fit", "fit network calls.csv --loaded loaded.csv --poll-interval 1us", 0),

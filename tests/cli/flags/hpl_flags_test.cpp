@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -77,6 +78,63 @@ TEST(HplFlags, WhatAProgramTakesForALineOfTheFileIsAWarningOfPredictionsToo) {
     }
     const Outcome o = w.weft("predict hpl " + run + on);
     EXPECT_FALSE(json::parse(o.out).contains("runs")) << "one run, and it is the document";
+  }
+}
+
+// The one of a run's JSON that tells how its grid lies on nodes.
+std::string node_grid(const json& of) {
+  return of.contains("local_p") ? of["local_p"].dump() + " x " + of["local_q"].dump() : "none";
+}
+
+TEST(HplFlags, RocHplLaysItsGridOnNodesByTheRanksThatTheseHave) {
+  const Workspace w;
+  const std::string on = " --on crossbar:n=4,ranks_per_host=4,bw=1GB/s --n 800 --nb 50 --quiet --json - ";
+  const auto predict = [&](const std::string& flags) {
+    const Outcome o = w.weft("predict hpl" + on + flags);
+    EXPECT_EQ(o.exit_code, 0) << flags << ": " << o.err;
+    return o.exit_code == 0 ? json::parse(o.out) : json();
+  };
+  const json none = predict("--program rochpl --p 4 --q 4");
+  EXPECT_EQ(node_grid(none["config"]), "1 x 4");
+  for (const char* same : {"--local-p 1", "--local-q 4", "--local-p 1 --local-q 4"}) {
+    const json j = predict("--program rochpl --p 4 --q 4 " + std::string(same));
+    EXPECT_EQ(j["time_s"], none["time_s"]) << same;
+    EXPECT_EQ(j["config"], none["config"]) << same;
+  }
+  const json squares = predict("--program rochpl --p 4 --q 4 --local-p 2");
+  EXPECT_EQ(node_grid(squares["config"]), "2 x 2");
+  EXPECT_NE(squares["time_s"], none["time_s"]);
+  EXPECT_EQ(node_grid(predict("--program rochpl")["config"]), "1 x 4") << "of an open grid, 4 x 4";
+  EXPECT_EQ(node_grid(predict("--program rochpl --p 2 --q 2")["config"]), "2 x 2") << "on one node";
+  EXPECT_EQ(node_grid(predict("--program nvidia --p 4 --q 4")["config"]), "none");
+  EXPECT_EQ(node_grid(predict("--program nvidia --p 4 --q 4 --local-p 2")["config"]), "2 x 4");
+  EXPECT_EQ(node_grid(predict("--p 4 --q 4")["config"]), "none");
+  for (const int again : {0, 1}) {
+    const json kept = predict("--program rochpl --p 4 --q 4 --journal kept");
+    EXPECT_EQ(node_grid(kept["config"]), "1 x 4") << (again == 1 ? "as the journal has it" : "");
+  }
+  for (const auto& [flags, says] : {std::pair<std::string, std::string>{
+                                        "--local-p 2 --local-q 1", "are not its processes; got \"2 x 1\""},
+                                    {"--local-p 3", "P is no multiple of the process rows"},
+                                    {"--map random", "nodes have different numbers of processes"}}) {
+    const Outcome o = w.weft("predict hpl --program rochpl --p 4 --q 2 --quiet" + on + flags);
+    EXPECT_EQ(o.exit_code, 3) << flags;
+    EXPECT_THAT(o.err, HasSubstr(says));
+  }
+}
+
+TEST(HplFlags, TunedRowsSayHowRocHplLaysThemOnNodes) {
+  const Workspace w;
+  const Outcome o = w.weft(
+      "tune hpl --program rochpl --on crossbar:n=2,ranks_per_host=4 --n 400 --nb 50 --bcast 0 --evaluations "
+      "8 "
+      "--quiet --json -");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  for (const json& row : json::parse(o.out)["rows"]) {
+    const int p = row["p"], q = row["q"], local_p = row["local_p"], local_q = row["local_q"];
+    EXPECT_EQ(local_p * local_q, 4) << row;
+    EXPECT_EQ(local_q, std::min(q, 4)) << row;
+    EXPECT_EQ(p % local_p + q % local_q, 0) << row;
   }
 }
 
