@@ -126,7 +126,7 @@ def grid_words(options, folder, p, q, on_node):
             with open(path, 'w') as f:
                 f.write(''.join(f'{col * p + row}\n' for row in range(p) for col in range(q)))
             words = ['--map', 'file:' + path]
-        words += ['--local-p', str(local[0]), '--local-q', str(local[1])]
+        words += ['--local-p', str(local[0]), '--local-q', str(local[1]), '--l1', 'transposed']
     return ['--p', str(p), '--q', str(q), '--pmap', pmap] + words
 
 

@@ -115,7 +115,7 @@ void add_hpl_flags(CLI::App& app, HplFlags& f, bool for_platform) {
       "--program", f.program,
       with_default(
           "netlib | rochpl | nvidia: which program runs; rochpl = AMD's rocHPL 6.1, with its "
-          "defaults: NB 512, BCAST 1rg, NBMIN 16, RFACT right, PMAP col, DEPTH 1; "
+          "defaults: NB 384, BCAST 1rg, NBMIN 16, RFACT right, L1 no-transposed, PMAP col, DEPTH 1; "
           "nvidia = HPL-NVIDIA 1.0 as far as it is known, with its input files' NB 288, NBMIN 2, RFACT left",
           name_of(d.program)));
   app.add_option(
@@ -157,8 +157,8 @@ Result<void> set_program(const HplFlags& f, HplDat& d) {
   if (f.dat.empty() && on_accelerators(d.program)) d.depth = {1}, d.swap = Swap::kSpreadRoll;
   if (f.dat.empty() && d.program == Program::kRocHpl) {
     // Without an HPL.dat: what its command line takes.
-    d.nb = {512}, d.bcast = {Bcast::k1Ring}, d.nbmin = {16}, d.rfact = {Factor::kRight};
-    d.pmap = ProcessMap::kColumnMajor;
+    d.nb = {384}, d.bcast = {Bcast::k1Ring}, d.nbmin = {16}, d.rfact = {Factor::kRight};
+    d.pmap = ProcessMap::kColumnMajor, d.l1_transposed = false;
   }
   if (f.dat.empty() && d.program == Program::kNvidia) {
     // What NVIDIA's input files for nodes of 8 A100 say (github NVIDIA/deepops, workloads/burn-in/hplfiles).

@@ -127,8 +127,8 @@ TEST(GenerateHpl, RocHplIsAProgramOfItsOwnWithItsOwnDefaults) {
   ASSERT_EQ(here.weft(base + "--program netlib -o b.weft").exit_code, 0);
   EXPECT_TRUE(here.read("a.weft") == here.read("b.weft"));
   ASSERT_EQ(here.weft(base + "--program rochpl -o c.weft").exit_code, 0);
-  ASSERT_EQ(here.weft(base + "--program rochpl --nb 512 --bcast 1rg --nbmin 16 --rfact right --pmap col "
-                             "--split 0.6 --local-p 2 --local-q 2 -o d.weft")
+  ASSERT_EQ(here.weft(base + "--program rochpl --nb 384 --bcast 1rg --nbmin 16 --rfact right --pmap col "
+                             "--l1 no-transposed --split 0.6 --local-p 2 --local-q 2 -o d.weft")
                 .exit_code,
             0);
   ASSERT_EQ(here.weft("export c.weft --to text -o c.txt").exit_code, 0);
