@@ -1,11 +1,13 @@
 #include "cli/flags/hpl_flags.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cmath>
 
 #include "cli/flags/values.hpp"
+#include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 
 namespace weft::cli {
@@ -80,7 +82,7 @@ void add_hpl_flags(CLI::App& app, HplFlags& f, bool for_platform) {
   };
   const auto form = [](bool transposed) { return transposed ? "transposed" : "no-transposed"; };
   const std::string grid =
-      "all ranks of the platform, as square as they and whole nodes are; 1 where the other is given";
+      "all ranks of the platform, as square as they and whole nodes are, or what the other leaves of them";
   app.add_option("--dat", f.dat, "an HPL.dat; a flag below replaces its line [none]")->type_name("FILE");
   app.add_option(
       "--n", f.n,
@@ -203,6 +205,19 @@ Result<void> set_program(const HplFlags& f, HplDat& d) {
   return count_of(f.local_q, "--local-q", d.rochpl.local_q);
 }
 
+// The other side of grids of all `ranks`, one for each value that `text` lists.
+Result<std::string> other_side(const std::string& text, std::string_view option, int ranks) {
+  std::vector<std::int64_t> sides;
+  WEFT_TRY(numbers(text, option, 1, sides));
+  for (std::int64_t& side : sides) {
+    if (ranks % side != 0)
+      return usage_error(fmt::format("{} does not divide the ranks of the platform", option),
+                         fmt::format("{}", side), fmt::format("a divisor of {}, or both --p and --q", ranks));
+    side = ranks / side;
+  }
+  return fmt::format("{}", fmt::join(sides, ","));
+}
+
 }  // namespace
 
 Result<HplDat> hpl_dat_of(const HplFlags& f) {
@@ -269,8 +284,19 @@ Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Pl
   open.nb = flags.nb.empty() && flags.dat.empty() && (flags.program.empty() || flags.program == "netlib");
   open.grid = flags.p.empty() && flags.q.empty() && flags.dat.empty();
   if (open.n) given.n.clear();
+  std::string other;
+  if (flags.dat.empty() && flags.p.empty() != flags.q.empty()) {
+    const bool has_p = flags.q.empty();
+    WEFT_ASSIGN(const int ranks, predict::all_ranks(platform));
+    std::string& side = has_p ? given.q : given.p;
+    WEFT_ASSIGN(side, other_side(has_p ? flags.p : flags.q, has_p ? "--p" : "--q", ranks));
+    other = fmt::format("{} = {} (all {})", has_p ? "Q" : "P", side,
+                        counted(static_cast<std::uint64_t>(ranks), "rank"));
+  }
   WEFT_ASSIGN(auto dat, hpl_dat_of(given));
-  return predict::complete_dat(std::move(dat), open, platform, map, seed);
+  WEFT_ASSIGN(auto chosen, predict::complete_dat(std::move(dat), open, platform, map, seed));
+  if (!other.empty()) chosen.chosen.push_back(std::move(other));
+  return chosen;
 }
 
 Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& options) {

@@ -29,7 +29,8 @@ void add_hpl_flags(CLI::App& app, HplFlags& flags, bool for_platform = false);
 // The file with the flags on top. Errors: kBadInput (file), kUsage (flag).
 [[nodiscard]] Result<hpl_gen::HplDat> hpl_dat_of(const HplFlags& flags);
 // The same, completed for a platform: N (also where it is "auto"), NB and the grid are chosen where neither file nor
-// flag says them. `map` and `seed` place the ranks.
+// flag says them; of --p or --q alone, without a file, the other is what is left of all ranks. `map` and `seed` place
+// the ranks.
 [[nodiscard]] Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags,
                                                      const topology::Platform& platform, std::string_view map,
                                                      std::uint64_t seed);

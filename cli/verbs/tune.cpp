@@ -61,7 +61,7 @@ Result<void> run(Options& o) {
     WEFT_ASSIGN(on_node, predict::ranks_on_node(platform, base.ranks(), o.map, o.common.seed));
   }
   const predict::Vary vary{.nb = given.nb.empty(),
-                           .grid = given.p.empty(),
+                           .grid = given.p.empty() && given.q.empty(),
                            .bcast = given.bcast.empty(),
                            .depth = netlib && given.depth.empty(),
                            .swap = netlib && given.swap.empty(),

@@ -138,5 +138,26 @@ TEST(HplFlags, TunedRowsSayHowRocHplLaysThemOnNodes) {
   }
 }
 
+TEST(HplFlags, OneSideOfTheGridIsKeptAndTheOtherTakesAllRanks) {
+  const Workspace w;
+  const std::string on = " hpl --on crossbar-16 --n 400 --nb 50 --quiet --json - ";
+  const json tuned = json::parse(w.weft("tune" + on + "--q 8 --bcast 0,1 --evaluations 8").out);
+  EXPECT_GT(tuned["rows"].size(), 1u);
+  for (const json& row : tuned["rows"]) EXPECT_EQ(row["p"].dump() + " x " + row["q"].dump(), "2 x 8");
+  const json predicted = json::parse(w.weft("predict" + on + "--p 4,8").out);
+  ASSERT_EQ(predicted["runs"].size(), 2u);
+  EXPECT_EQ(predicted["runs"][0]["q"], 4);
+  EXPECT_EQ(predicted["runs"][1]["q"], 2);
+  EXPECT_THAT(w.weft("predict hpl --on crossbar-16 --n 400 --nb 50 --q 8").out,
+              HasSubstr("P = 2 (all 16 ranks)"));
+  for (const std::string verb : {"tune", "predict"})
+    for (const std::string side : {"--p", "--q"}) {
+      const Outcome o = w.weft(verb + on + side + " 3");
+      EXPECT_EQ(o.exit_code, 2);
+      EXPECT_THAT(o.err, HasSubstr(side + " does not divide the ranks of the platform; got \"3\"; expected a "
+                                          "divisor of 16, or both --p and --q"));
+    }
+}
+
 }  // namespace
 }  // namespace weft::testing::hpl_flags_test
