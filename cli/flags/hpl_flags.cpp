@@ -254,6 +254,11 @@ Result<HplDat> hpl_dat_of(const HplFlags& f) {
   if (!f.pmap.empty()) {
     WEFT_ASSIGN(d.pmap, parse_pmap(f.pmap, "--pmap"));
   }
+  if (on_accelerators(d.program) && d.pmap == ProcessMap::kRowMajor &&
+      !(f.local_p.empty() && f.local_q.empty()))
+    d.notes.push_back(fmt::format(
+        "--local-p and --local-q: with PMAP row {} fills the grid row by row, whatever the nodes are",
+        name_of(d.program)));
   if (!f.swap.empty()) {
     WEFT_ASSIGN(d.swap, parse_swap(f.swap, "--swap"));
   }

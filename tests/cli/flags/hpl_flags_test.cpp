@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // An HPL.dat of two grids whose lines after RFACT are these.
 std::string hpl_dat(const std::string& bcast, const std::string& depths, int swap, int equil) {
@@ -157,6 +158,20 @@ TEST(HplFlags, OneSideOfTheGridIsKeptAndTheOtherTakesAllRanks) {
       EXPECT_THAT(o.err, HasSubstr(side + " does not divide the ranks of the platform; got \"3\"; expected a "
                                           "divisor of 16, or both --p and --q"));
     }
+}
+
+TEST(HplFlags, AGridWithinNodesThatPmapRowMakesVoidIsAWarning) {
+  const Workspace w;
+  const std::string says = "--local-p and --local-q: with PMAP row rochpl fills the grid row by row";
+  const std::string run = "--program rochpl --n 400 --nb 50 --p 2 --q 2 --quiet ";
+  for (const std::string verb : {"predict hpl --json - --on crossbar:n=1,ranks_per_host=4 ",
+                                 "tune hpl --json - --evaluations 8 --on crossbar:n=1,ranks_per_host=4 "}) {
+    EXPECT_THAT(w.weft(verb + run + "--pmap row --local-p 2 --local-q 2").out, HasSubstr(says));
+    EXPECT_THAT(w.weft(verb + run + "--pmap col --local-p 2 --local-q 2").out, Not(HasSubstr(says)));
+    EXPECT_THAT(w.weft(verb + run + "--pmap row").out, Not(HasSubstr(says)));
+  }
+  EXPECT_THAT(w.weft("generate hpl -o t.weft --json - --pmap row --local-p 2 --local-q 2 " + run).out,
+              HasSubstr(says));
 }
 
 }  // namespace
