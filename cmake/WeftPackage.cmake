@@ -42,6 +42,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "libopenblas0, libarchive13 | libarchive13t64")
 # What recording needs beside the library that shlibdeps finds, the reader of outputs, and what find_package(weft) looks for.
 set(weft_suggests "openmpi-bin | mpich" python3 g++ cmake pkg-config libboost-dev libfmt-dev libprotobuf-dev protobuf-compiler
-  nlohmann-json3-dev zlib1g-dev libzstd-dev libxxhash-dev libopen-trace-format2-dev)
+  nlohmann-json3-dev libpugixml-dev zlib1g-dev libzstd-dev libxxhash-dev libopen-trace-format2-dev)
 string(JOIN ", " CPACK_DEBIAN_PACKAGE_SUGGESTS ${weft_suggests})
 include(CPack)

@@ -3,7 +3,7 @@
 set -euo pipefail
 packages=(g++ cmake ninja-build ccache lld pkg-config git ca-certificates
   libboost-dev protobuf-compiler libprotobuf-dev libfmt-dev zlib1g-dev libzstd-dev libxxhash-dev libarchive-dev
-  libcli11-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev liblapack-dev
+  libcli11-dev nlohmann-json3-dev libpugixml-dev libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev liblapack-dev
   libopen-trace-format2-dev otf2-tools
   openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran hpcc zstd python3 python3-jsonschema clang-format clang-tidy help2man groff-base iproute2
   file dpkg-dev)

@@ -11,7 +11,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 RECIPE = SOURCE / "packages/spack_repo/weft/packages/weft/package.py"
 # What CMake looks for, and the package of Spack that it is in. None: part of every system.
 SPACK = {
-    "fmt": "fmt", "Boost": "boost", "Protobuf": "protobuf", "CLI11": "cli11", "nlohmann_json": "nlohmann-json", "ZLIB": "zlib-api",
+    "fmt": "fmt", "Boost": "boost", "Protobuf": "protobuf", "CLI11": "cli11", "nlohmann_json": "nlohmann-json", "pugixml": "pugixml", "ZLIB": "zlib-api",
     "PkgConfig": "pkgconfig", "LAPACK": "lapack", "Threads": None, "libzstd": "zstd", "libxxhash": "xxhash", "libarchive": "libarchive",
     "otf2": "otf2", "GTest": "googletest", "Python3": "python",
 }

@@ -279,7 +279,7 @@ TEST(GraphFile, BadFilesAreNamed) {
   EXPECT_THAT(error_of_text("not a graph"), HasSubstr("not DOT"));
   EXPECT_THAT(error_of_text("<graphml><graph>"), HasSubstr("not XML"));
   EXPECT_THAT(error_of_text("<graphml>\n<graph edgedefault=\"undirected\">\n<node id=\"a\">\n</graphml>"),
-              HasSubstr(":4:1: error: not XML"));
+              HasSubstr(":4:3: error: not XML: Start-end tags mismatch"));
   EXPECT_THAT(error_of_text("<html/>"), HasSubstr("not GraphML"));
   const std::string xml = "<graphml><graph edgedefault=\"undirected\"><node id=\"a\"/><node id=\"b\"/>";
   EXPECT_THAT(error_of_text(xml + "<edge source=\"a\" target=\"B\"/></graph></graphml>"),
@@ -305,7 +305,15 @@ TEST(GraphFile, BadFilesAreNamed) {
               HasSubstr(":1:107: error: nested too deeply"));
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "<a>";
-  EXPECT_THAT(error_of_text(deep), HasSubstr("nested too deeply"));
+  EXPECT_THAT(error_of_text(deep), HasSubstr("not XML"));
+  // Whole, and with ends of elements where there are none.
+  std::string begin = "<graphml>", end;
+  for (int i = 0; i < 100000; ++i) {
+    begin += fmt::format("<graph edgedefault=\"directed\"><!-- </ --><node id=\"{}/>\">", i);
+    end += "</node></graph>";
+  }
+  EXPECT_THAT(error_of_text(begin + end + "</graphml>"),
+              HasSubstr("nested too deeply; expected at most 100 levels"));
 }
 
 TEST(GraphFile, DotErrorsNameLineAndColumn) {

@@ -4,11 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <cmath>
 #include <optional>
 
 #include "core/files/input_file.hpp"
 #include "topology/graphs/xml_text.hpp"
 #include "topology/simgrid/cluster_zones.hpp"
+#include "topology/simgrid/document_type.hpp"
 #include "topology/simgrid/route_reader.hpp"
 #include "topology/simgrid/routed_zones.hpp"
 #include "topology/simgrid/units.hpp"
@@ -26,6 +28,7 @@ class Reader {
 
   Result<void> read(const XmlElement& platform) {
     WEFT_TRY(check_version(platform));
+    WEFT_TRY(check_document(platform));
     WEFT_TRY(platform.each([&](const XmlElement& e) -> Result<void> {
       if (e.name() == "config") return read_config(e);
       if (e.name() == "actor" || e.name() == "process") {
@@ -61,11 +64,24 @@ class Reader {
 
   static Result<void> check_version(const XmlElement& platform) {
     WEFT_ASSIGN(const std::string version, platform.required("version"));
-    double number = 0;
-    std::from_chars(version.data(), version.data() + version.size(), number);
-    if (number >= 4 && number < 4.2) return {};
+    if (const auto number = whole_number(version); number && *number >= 4 && *number < 4.2) return {};
     return bad_input(platform.place(), "version of the platform file", version,
                      "4 or 4.1; simgrid_update_xml of SimGrid makes one of an older file");
+  }
+
+  // A number that is all of the text.
+  static std::optional<double> whole_number(const std::string& text) {
+    double number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+  }
+  // Cores change nothing here, but for a number that is none.
+  static Result<void> check_cores(const XmlElement& e) {
+    const std::string text = value_of(e, "core", "1");
+    const double cores = whole_number(text).value_or(0);
+    if (cores >= 1 && cores == std::floor(cores)) return {};
+    return bad_input(e.place(), "cores of a host", text, "a whole number from 1 on");
   }
 
   // What is neither read nor without meaning.
@@ -248,12 +264,12 @@ class Reader {
 
   Result<void> read_host(const XmlElement& e, std::uint32_t zone) {
     WEFT_TRY(constant(e, {"speed_file", "availability_file", "state_file"}));
+    WEFT_TRY(check_cores(e));
     WEFT_ASSIGN(const std::string id, e.required("id"));
     WEFT_ASSIGN(const std::string text, e.required("speed"));
     WEFT_ASSIGN(const std::vector<double> speeds, flops_per_second(text, e.place()));
     const std::string state = value_of(e, "pstate", "0");
-    double pstate = -1;
-    std::from_chars(state.data(), state.data() + state.size(), pstate);
+    const double pstate = whole_number(state).value_or(-1);
     if (!(pstate >= 0) || pstate >= static_cast<double>(speeds.size()))
       return bad_input(e.place(), "pstate", state,
                        fmt::format("the number of one of {} speeds", speeds.size()));
@@ -320,6 +336,11 @@ class Reader {
     std::vector<std::int64_t> radicals;
     WEFT_ASSIGN(const std::vector<std::string> hosts, names_of(e, radicals));
     WEFT_ASSIGN(const double speed, required_speed(e));
+    WEFT_TRY(check_cores(e));
+    if (const std::string loopback = value_of(e, "loopback_bw"); !loopback.empty())
+      WEFT_TRY(bytes_per_second(loopback, e.place()));
+    if (const std::string loopback = value_of(e, "loopback_lat"); !loopback.empty())
+      WEFT_TRY(seconds(loopback, e.place()));
     ClusterLinks links;
     WEFT_ASSIGN(links.bytes_per_s, required_bandwidth(e, "bw"));
     WEFT_ASSIGN(links.latency_s, required_latency(e, "lat"));
@@ -411,8 +432,9 @@ class Reader {
 }  // namespace
 
 Result<std::unique_ptr<Network>> read_platform(const std::string& path) {
-  WEFT_ASSIGN(const std::string text, read_text(path, kMostBytes));
-  WEFT_ASSIGN(const auto xml, XmlText::read(path, text, "a SimGrid platform: <platform version=\"4.1\">"));
+  WEFT_ASSIGN(std::string text, read_text(path, kMostBytes));
+  WEFT_ASSIGN(const auto xml,
+              XmlText::read(path, std::move(text), "a SimGrid platform: <platform version=\"4.1\">"));
   WEFT_ASSIGN(const XmlElement platform, xml->root("platform"));
   auto net = std::make_unique<Network>();
   WEFT_TRY(Reader(*net).read(platform));

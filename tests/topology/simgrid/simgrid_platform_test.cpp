@@ -246,6 +246,71 @@ TEST(SimgridPlatform, BadFilesAreNamedWithTheirPlace) {
             "2:1: error: topology of a cluster; got \"STAR\"; expected FLAT, FAT_TREE, TORUS or DRAGONFLY");
 }
 
+// SimGrid refuses each of these; left out in silence they would make another platform.
+TEST(SimgridPlatform, WhatTheFormatDoesNotHaveIsRefused) {
+  EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" bandwidth=\"1GBps\" latncy=\"1ms\"/>")),
+            "7:1: error: unknown attribute of a <link>; got \"latncy\"; expected one of id, bandwidth, "
+            "bandwidth_file, latency, latency_file, state_file, sharing_policy; did you mean latency?");
+  EXPECT_EQ(
+      simgrid_error(simgrid_zone("<host id=\"c\" speed=\"1Gf\"><link id=\"m\" bandwidth=\"1\"/></host>")),
+      "7:26: error: an element that a <host> does not have; got \"link\"; expected one of disk, prop, mount");
+  EXPECT_EQ(simgrid_error(simgrid_cluster("") + "<host id=\"c\" speed=\"1Gf\"/>"),
+            " error: no element <platform> that holds all others; expected a SimGrid platform: <platform "
+            "version=\"4.1\">");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<router id=\"c\"><prop id=\"x\" value=\"y\"/></router>")),
+            "7:16: error: an element that a <router> does not have; got \"prop\"; expected nothing in it");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" id=\"n\" bandwidth=\"1GBps\"/>")),
+            "7:1: error: not XML: two attributes of one name; got \"id\"; expected each name once");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<link id=\"m\" bandwidth=\"1GBps\">1ms</link>")),
+            "7:1: error: text in a <link>; got \"1ms\"; expected no text");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<host id=\"c\" speed=\"1Gf\" core=\"-3\"/>")),
+            "7:1: error: cores of a host; got \"-3\"; expected a whole number from 1 on");
+  EXPECT_EQ(simgrid_error(simgrid_zone("<host id=\"c\" speed=\"1Gf,2Gf\" pstate=\"1abc\"/>")),
+            "7:1: error: pstate; got \"1abc\"; expected the number of one of 2 speeds");
+  EXPECT_THAT(simgrid_error(simgrid_cluster("loopback_bw=\"abc\"")), HasSubstr("got \"abc\""));
+  EXPECT_EQ(simgrid_error("<platform version=\"4.1abc\"><zone id=\"z\" routing=\"Full\"/></platform>"),
+            "1:1: error: version of the platform file; got \"4.1abc\"; expected 4 or 4.1; simgrid_update_xml "
+            "of SimGrid makes one of an older file");
+  std::string begin, end;
+  for (int i = 0; i < 100000; ++i) {
+    begin += fmt::format("<zone id=\"{}/>\" routing=\"Full\">", i);
+    end += "</zone>";
+  }
+  EXPECT_EQ(simgrid_error("<platform version=\"4.1\">\n" + begin + end + "</platform>"),
+            "2:3091: error: nested too deeply; expected at most 100 levels");
+}
+
+TEST(SimgridPlatform, NamesInLatin1AreReadWhereTheFileSaysSo) {
+  const TempFile file(
+      "latin1.xml",
+      "<?xml version='1.0' encoding='ISO-8859-1'?>\n<platform version=\"4.1\"><cluster id=\"c\" "
+      "prefix=\"h\xe9\" suffix=\"\" radical=\"0-1\" speed=\"1Gf\" bw=\"1GBps\" "
+      "lat=\"1us\"/></platform>\n");
+  EXPECT_EQ(load(file.path()).fabric.host_name(HostId(1)),
+            "h\xc3\xa9"
+            "1");
+}
+
+// More members than those of whom all ways are kept: asked for in turns.
+TEST(SimgridPlatform, DijkstraGivesTheSameRoutesHoweverManyMembers) {
+  for (const int hosts : {30, 2100}) {
+    std::string text =
+        "<platform version=\"4.1\">\n<zone id=\"z\" routing=\"Dijkstra\">\n<router id=\"r\"/>\n";
+    for (int h = 0; h < hosts; ++h)
+      text += fmt::format("<host id=\"h{0}\" speed=\"1Gf\"/><link id=\"l{0}\" bandwidth=\"1GBps\"/>\n", h);
+    for (int h = 0; h < hosts; ++h)
+      text += fmt::format("<route src=\"h{0}\" dst=\"r\"><link_ctn id=\"l{0}\"/></route>\n", h);
+    const TempFile file("star.xml", text + "</zone>\n</platform>\n");
+    const Platform p = load(file.path());
+    for (const auto& [src, dst] :
+         {std::pair(0u, 7u), std::pair(19u, 3u), std::pair(0u, 8u), std::pair(3u, 19u)}) {
+      std::vector<std::string> names;
+      for (const LinkId l : route_of(p.fabric, src, dst)) names.push_back(p.fabric.link_name(l));
+      EXPECT_EQ(names, (std::vector<std::string>{fmt::format("l{}", src), fmt::format("l{}", dst)}));
+    }
+  }
+}
+
 // Small files of networks that no memory holds.
 TEST(SimgridPlatform, HugeShapesAreRefusedBeforeTheyAreBuilt) {
   for (const std::string& shape :

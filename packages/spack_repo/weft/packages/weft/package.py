@@ -40,6 +40,7 @@ class Weft(CMakePackage):
     depends_on("libarchive@3.6:")
     depends_on("nlohmann-json@3.11:")
     depends_on("protobuf@3.12:3.21")  # later ones need Abseil, which CMake's own search for them does not link
+    depends_on("pugixml@1.11:")
     depends_on("xxhash@0.8:")
     depends_on("zlib-api")
     depends_on("zstd@1.4:")
