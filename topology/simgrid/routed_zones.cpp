@@ -115,32 +115,42 @@ Result<void> DijkstraZone::seal() {
   return {};
 }
 
+const std::vector<std::uint32_t>& DijkstraZone::ways_from(std::uint32_t start) const {
+  if (const auto at = found_.find(start); at != found_.end()) return at->second;
+  if (member_of_.size() > kMostKept) found_.clear();
+  constexpr std::uint64_t kFar = ~std::uint64_t{0};
+  std::vector<std::uint64_t> cost(member_of_.size(), kFar);
+  std::vector<std::uint32_t>& before = found_[start];
+  before.assign(member_of_.size(), kNone);
+  using Entry = std::pair<std::uint64_t, std::uint32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  cost[start] = 0;
+  queue.emplace(0, start);
+  while (!queue.empty()) {
+    const auto [so_far, at] = queue.top();
+    queue.pop();
+    if (so_far != cost[at]) continue;
+    for (const auto& [to, over] : from_[at])
+      if (so_far + over->links.size() < cost[to]) {
+        cost[to] = so_far + over->links.size();
+        before[to] = at;
+        queue.emplace(cost[to], to);
+      }
+  }
+  return before;
+}
+
 bool DijkstraZone::leg(const Network& net, std::uint32_t src, std::uint32_t dst, Leg& out) const {
   const std::uint32_t start = node_of_[src], end = node_of_[dst];
   if (start == kNone || end == kNone) return false;
-  struct Came {
-    std::uint64_t cost = ~std::uint64_t{0};
-    std::uint32_t from = kNone;
-    const Leg* over = nullptr;
-  };
-  std::vector<Came> came(member_of_.size());
-  using Entry = std::pair<std::uint64_t, std::uint32_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  came[start].cost = 0;
-  queue.emplace(0, start);
-  while (!queue.empty()) {
-    const auto [cost, at] = queue.top();
-    queue.pop();
-    if (cost != came[at].cost) continue;
-    for (const auto& [to, over] : from_[at])
-      if (cost + over->links.size() < came[to].cost) {
-        came[to] = {cost + over->links.size(), at, over};
-        queue.emplace(came[to].cost, to);
-      }
-  }
-  if (came[end].from == kNone) return false;
   std::vector<const Leg*> path;
-  for (std::uint32_t at = end; at != start; at = came[at].from) path.push_back(came[at].over);
+  {
+    const std::lock_guard lock(mutex_);
+    const std::vector<std::uint32_t>& before = ways_from(start);
+    if (before[end] == kNone) return false;
+    for (std::uint32_t at = end; at != start; at = before[at])
+      path.push_back(find(member_of_[before[at]], member_of_[at]));
+  }
   return join(net, path, out);
 }
 

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <map>
+#include <mutex>
 #include <optional>
+#include <unordered_map>
+#include <vector>
 
 #include "core/result.hpp"
 #include "topology/simgrid/network.hpp"
@@ -57,8 +60,9 @@ class FloydZone final : public RoutedZone {
   std::vector<std::uint32_t> before_;  // by (src, dst): the member before dst on the way; kNone: no way
 };
 
-// Fewest links, found for each route anew: O(legs log members). Of several, the one whose members come first in the order in
-// which legs name them.
+// Fewest links, to all members at once from each that a route begins at: O(legs log members). What is found is kept, 4 bytes a
+// pair; among many members what the last beginning gave. Of several, the one whose members come first in the order in which legs name
+// them.
 class DijkstraZone final : public RoutedZone {
  public:
   [[nodiscard]] Result<void> seal() override;
@@ -69,13 +73,19 @@ class DijkstraZone final : public RoutedZone {
   }
 
  private:
+  static constexpr std::size_t kMostKept = 2048;  // members of whom all that is found is kept
   struct Told {
     std::uint32_t src, dst;
   };
+  // By node: the one before it on the way from `start`; kNone: no way. REQUIRES: mutex_ is held.
+  [[nodiscard]] const std::vector<std::uint32_t>& ways_from(std::uint32_t start) const;
   std::vector<Told> told_;                                               // in this order
   std::vector<std::uint32_t> node_of_;                                   // by member; kNone: no leg names it
   std::vector<std::uint32_t> member_of_;                                 // by node
   std::vector<std::vector<std::pair<std::uint32_t, const Leg*>>> from_;  // by node: to whom
+  mutable std::mutex mutex_;                                             // several threads ask for routes
+  mutable std::unordered_map<std::uint32_t, std::vector<std::uint32_t>>
+      found_;  // by node that routes begin at
 };
 
 // All members around one place.
