@@ -23,7 +23,7 @@ foreach(folder core traces topology congestion network hpl_gen replay replay/col
     endif()
   endif()
 endforeach()
-install(TARGETS ${weft_exported} weft_warnings weft_pch weft_flags EXPORT weftTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${weft_exported} weft_sanitizers EXPORT weftTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS weft RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT weftTargets NAMESPACE weft:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -32,20 +32,38 @@ set(WEFT_COMMON_HEADERS <fmt/format.h> <fmt/ranges.h> <algorithm> <array> <bit> 
   <map> <memory> <numeric> <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <vector>)
 
 # Same bits on every machine that runs the same build: no contraction, no fast-math. Nobody reads errno after a function of <cmath>,
-# so that a rounding is an instruction and no call.
+# so that a rounding is an instruction and no call. These are how Weft is compiled, not what its users need, whose floating point is
+# theirs. Where a processor multiplies and adds in one instruction, a user whose program is to have the very bits of `weft` gives
+# -ffp-contract=off too: functions in our headers are compiled with the program, and of an inline function that both have the linker
+# keeps one.
 add_library(weft_flags INTERFACE)
 target_compile_options(weft_flags INTERFACE -ffp-contract=off -fno-math-errno -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+target_link_libraries(weft_flags INTERFACE weft_sanitizers)
+
+# What users of an instrumented library need too: its objects call the sanitizers, and what they say of a container holds only if
+# all that touches it tells them.
+add_library(weft_sanitizers INTERFACE)
+set_target_properties(weft_sanitizers PROPERTIES EXPORT_NAME sanitizers)
 if(WEFT_SANITIZE)
-  target_compile_options(weft_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-  target_link_options(weft_flags INTERFACE -fsanitize=address,undefined)
+  target_compile_options(weft_sanitizers INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  target_link_options(weft_sanitizers INTERFACE -fsanitize=address,undefined)
 endif()
 
 if(WEFT_BUILD_FUZZERS)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "WEFT_BUILD_FUZZERS needs clang: -DCMAKE_CXX_COMPILER=clang++")
   endif()
-  target_compile_options(weft_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_compile_options(weft_sanitizers INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+
+# weft_own_flags(TARGET weft_warnings ...): a library that is installed is compiled with weft_flags and with what these say, and those
+# who use it are not. A static library's PRIVATE links are its users' to link: only BUILD_INTERFACE keeps them out of the package.
+function(weft_own_flags target)
+  foreach(flags IN ITEMS weft_flags ${ARGN})
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:${flags}>)
+  endforeach()
+  target_link_libraries(${target} PUBLIC weft_sanitizers)
+endfunction()
 
 # weft_sources(OUT): the .cpp files of this folder and of its rooms, but for rooms with a CMakeLists.txt of their own. Found
 # rather than listed: one more topology, format or collective needs no line here.
@@ -167,10 +185,11 @@ function(weft_module name)
   target_include_directories(weft_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/weft>)
   set_target_properties(weft_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(weft_${name} PUBLIC cxx_std_20)
+  weft_own_flags(weft_${name} weft_warnings weft_pch)
   foreach(d IN LISTS M_DEPENDS)
     target_link_libraries(weft_${name} PUBLIC weft::${d})
   endforeach()
-  target_link_libraries(weft_${name} PUBLIC ${M_LIBRARIES} PRIVATE weft_warnings weft_pch PUBLIC weft_flags)
+  target_link_libraries(weft_${name} PUBLIC ${M_LIBRARIES})
   if(M_HEADERS_OF)
     target_precompile_headers(weft_${name} REUSE_FROM weft_${M_HEADERS_OF})
   else()
