@@ -137,7 +137,10 @@ Result<HplPrediction> predict_hpl(const HplConfig& asked, const topology::Platfo
   // The last window runs to the end: what comes after its last panel, the solve included.
   const WindowRun& last = runs.back();
   const bool all = windows.size() == 1;
-  if (all && last.device_s > 0) out.device_s = last.device_s;
+  if (all && last.device_s > 0) {
+    out.device_s = last.device_s;
+    out.device_hidden_s = last.device_hidden_s;
+  }
   out.solve_s = last.solve_s;
   out.time_s = all ? last.time_s : fit.total.s[Part::kTime] + last.after_last_panel_s;
   if (fit.error && out.exchanges.differs_at_most) {

@@ -83,9 +83,10 @@ struct HplPrediction {
   double pfact_s = 0, bcast_s = 0, swap_s = 0, update_s = 0, solve_s = 0;
   double bcast_took_s =
       0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
-  // Of rocHPL, mean over ranks: their accelerators worked, in all panels together; nullopt: only some were simulated,
-  // or there are none. update_s is the part of it that the host waited for, so the rest went on behind other phases.
-  std::optional<double> device_s;
+  // Of rocHPL, mean over ranks: their accelerators worked, in all panels together, and the part of that which went on
+  // behind other phases, as their hosts did not wait for them; nullopt: only some panels were simulated, or there are
+  // none. Hosts wait for copies, too (columns that have no room), so this is not what update_s leaves of it.
+  std::optional<double> device_s, device_hidden_s;
   std::int64_t panels_simulated = 0, panels_total = 0;
   std::int64_t shortest_window = 0;  // panels, warm-up included
   // Half the width of the interval that holds, with hpl_gen::kConfidence, what a simulation of all panels and messages

@@ -193,8 +193,12 @@ Result<WindowRun> run_window(const HplConfig& config, const topology::Platform& 
   run.time_s = to_seconds(result.makespan);
   run.after_last_panel_s += run.time_s;
   run.ops = trace->totals().ops;
-  for (const replay::RankTimes& r : result.ranks) run.device_s += to_seconds(r.device);
+  for (const replay::RankTimes& r : result.ranks) {
+    run.device_s += to_seconds(r.device);
+    run.device_hidden_s += to_seconds(r.device_hidden);
+  }
   run.device_s /= static_cast<double>(config.ranks());
+  run.device_hidden_s /= static_cast<double>(config.ranks());
   run.result = std::move(result);
   run.result.ranks.clear();
   run.result.regions.clear();

@@ -17,6 +17,7 @@ struct WindowRun {
   double solve_s = 0;
   double time_s = 0;
   double device_s = 0;            // that accelerators worked, mean over ranks
+  double device_hidden_s = 0;     // of that, while their ranks did not wait for them
   double after_last_panel_s = 0;  // what the look-ahead left to update, and the solve
   replay::ReplayResult result;
   std::uint64_t ops = 0;

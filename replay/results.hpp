@@ -46,6 +46,7 @@ struct RankTimes {
   Duration collective{0};                      // inside collectives and communicator operations
   std::array<Duration, kCauseCount> causes{};  // add up to send + recv + wait + collective
   Duration device{0};                          // its accelerator worked, hidden behind the rest or not
+  Duration device_hidden{0};                   // of that, while the rank did not wait for the accelerator
   [[nodiscard]] Duration cause(Cause c) const { return causes[static_cast<std::size_t>(c)]; }
 };
 

@@ -245,6 +245,7 @@ void Simulation::collect_ranks(ReplayResult& out) {
     }
     RankTimes t = times_of_rank(k, r, causes_, finished);
     t.device = devices_.busy(r).rounded();
+    t.device_hidden = devices_.hidden(r).rounded();
     out.makespan = std::max(out.makespan, t.finish);
     traffic_.mix(static_cast<std::uint64_t>(t.finish.count()));
     out.ranks.push_back(t);

@@ -52,9 +52,9 @@ void fields(V& visit, ExchangeChoice& e) {
 template <class V>
 void fields(V& visit, HplPrediction& p) {
   WEFT_FIELDS(visit, p, config, platform, label, model, time_s, gflops, efficiency, peak_gflops, pfact_s,
-              bcast_s, swap_s, update_s, solve_s, bcast_took_s, device_s, panels_simulated, panels_total,
-              shortest_window, error_estimate, phase_error, exchanges, panels, engine, messages, ops,
-              busiest_link, busiest_utilization);
+              bcast_s, swap_s, update_s, solve_s, bcast_took_s, device_s, device_hidden_s, panels_simulated,
+              panels_total, shortest_window, error_estimate, phase_error, exchanges, panels, engine, messages,
+              ops, busiest_link, busiest_utilization);
 }
 
 template <class V>
@@ -74,11 +74,12 @@ struct WindowPoint {
 template <class V>
 void fields(V& visit, WindowPoint& p) {
   auto& [run, messages, link_bytes] = p;
-  auto& [panels, solve_s, time_s, device_s, after_last_panel_s, result, ops] = run;
+  auto& [panels, solve_s, time_s, device_s, device_hidden_s, after_last_panel_s, result, ops] = run;
   visit("panels", panels);
   visit("solve_s", solve_s);
   visit("time_s", time_s);
   visit("device_s", device_s);
+  visit("device_hidden_s", device_hidden_s);
   visit("after_last_panel_s", after_last_panel_s);
   visit("ops", ops);
   visit("engine", result.engine);

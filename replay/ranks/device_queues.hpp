@@ -55,15 +55,28 @@ class DeviceQueues {
     q.slots.pop_front();
     waits_.kernel_over(index / 2, Target{slot}, q.since);
   }
+  // Rank r has waited since `begun` for something that it launched, and launched nothing meanwhile.
+  void waited(std::uint32_t r, Instant begun) {
+    if (queues_.empty()) return;
+    Queue& q = queues_[std::size_t{2} * r];
+    // What was to be done then was done without a break.
+    const Instant until = std::min(q.free, agenda_.now());
+    if (until > begun) q.awaited += until - begun;
+  }
   // How long the accelerator of rank r has worked, what it was given last included, copies not.
   [[nodiscard]] Elapsed busy(std::uint32_t r) const {
     return queues_.empty() ? kNoTime : queues_[std::size_t{2} * r].busy;
+  }
+  // Of that, how long the rank did something else than to wait for its accelerator, or was over.
+  [[nodiscard]] Elapsed hidden(std::uint32_t r) const {
+    return queues_.empty() ? kNoTime : busy(r) - queues_[std::size_t{2} * r].awaited;
   }
 
  private:
   struct Queue {
     Instant free;  // when all of it is done
     Elapsed busy;
+    Elapsed awaited;                  // of `busy`, while the rank waited for its accelerator; of kernels
     std::deque<std::uint32_t> slots;  // requests of what is not done, in order
     std::uint32_t since =
         kNone;  // where the rank's critical path stood when it last found the accelerator idle

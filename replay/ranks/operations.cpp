@@ -268,6 +268,7 @@ Step Operations::wait_for(std::uint32_t r, Rank& k, const Op& op, const Slots& s
     if (!k.requests.is_launched(v)) continue;
     if (op.kind != OpKind::wait) return not_for_launched(r, op, v);
     k.part = Part::kCompute;
+    if (k.stage == Stage::kWaiting) devices_.waited(r, k.blocked_since);
   }
   if (k.stage == Stage::kFresh) {
     if (const std::int64_t* const never = k.requests.await(slots, k.pending))

@@ -114,7 +114,7 @@ double hidden(const predict::HplPrediction& run) {
 // Share of the host's phases during which its accelerator worked.
 double hidden_behind_device(const predict::HplPrediction& run) {
   const double host = run.pfact_s + run.bcast_s + run.swap_s;
-  return run.device_s && host > 0 ? std::clamp((*run.device_s - run.update_s) / host, 0.0, 1.0) : 0;
+  return run.device_hidden_s && host > 0 ? std::min(*run.device_hidden_s / host, 1.0) : 0;
 }
 
 // One route stands for all.
@@ -197,10 +197,11 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
   out += parts.text(width);
   if (run.device_s)
     out += fmt::format(
-        "accelerators work {}; hosts wait {} for them (update) and are in other phases during the rest: {} "
-        "of "
+        "accelerators work {}, {} of it while hosts are in other phases than to wait for them (update, {}): "
+        "{} of "
         "pfact, bcast and swap is hidden\n",
-        show_seconds(*run.device_s), show_seconds(run.update_s), show_percent(hidden_behind_device(run)));
+        show_seconds(*run.device_s), show_seconds(*run.device_hidden_s), show_seconds(run.update_s),
+        show_percent(hidden_behind_device(run)));
   if (run.bcast_took_s > 0)
     out += fmt::format("panel broadcasts take {} from first send to last arrival; ranks wait {} for {}\n",
                        show_seconds(run.bcast_took_s), show_seconds(run.bcast_s),
@@ -392,7 +393,7 @@ Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFor
     if (run.device_s)
       j["device"] = Json{{"busy_s", *run.device_s},
                          {"waited_s", run.update_s},
-                         {"overlap_s", std::max(0.0, *run.device_s - run.update_s)},
+                         {"overlap_s", *run.device_hidden_s},
                          {"hidden", hidden_behind_device(run)}};
   }
   j["closed_form"] = forms_json(closed);

@@ -60,7 +60,7 @@ HplPrediction mean_of(Runs runs) {
         &HplPrediction::bcast_took_s})
     m.*part = spread_of(values_of(runs, part)).mean;
   for (const HplPrediction& r : runs) {
-    if (!r.device_s) m.device_s.reset();
+    if (!r.device_s) m.device_s = m.device_hidden_s = std::nullopt;
     if (!r.error_estimate) m.error_estimate.reset();
     if (m.error_estimate) m.error_estimate = std::max(*m.error_estimate, *r.error_estimate);
     if (r.busiest_utilization > m.busiest_utilization) {
@@ -68,7 +68,9 @@ HplPrediction mean_of(Runs runs) {
       m.busiest_utilization = r.busiest_utilization;
     }
   }
-  if (m.device_s) m.device_s = spread_of(values_of(runs, [](const auto& r) { return *r.device_s; })).mean;
+  for (std::optional<double> HplPrediction::*part :
+       {&HplPrediction::device_s, &HplPrediction::device_hidden_s})
+    if (m.*part) m.*part = spread_of(values_of(runs, [part](const auto& r) { return *(r.*part); })).mean;
   return m;
 }
 

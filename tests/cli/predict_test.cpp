@@ -188,7 +188,7 @@ TEST(PredictHpl, RocHplTakesBetweenTheLongerOfHostAndDeviceAndTheirSum) {
     const double busy = both["device"]["busy_s"], waited = both["device"]["waited_s"];
     EXPECT_GT(busy, waited);
     EXPECT_LE(busy, t);
-    EXPECT_NEAR(both["device"]["overlap_s"].get<double>(), busy - waited, 1e-9);
+    EXPECT_NEAR(both["device"]["overlap_s"].get<double>(), busy - waited, 1e-3 * busy);
     EXPECT_GT(both["device"]["hidden"].get<double>(), 0.1);
   }
 }

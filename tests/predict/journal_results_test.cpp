@@ -111,13 +111,13 @@ auto kept(ExchangeChoice& e) {
 }
 auto kept(HplPrediction& p) {
   auto& [config, platform, label, model, time_s, gflops, efficiency, peak_gflops, pfact_s, bcast_s, swap_s,
-         update_s, solve_s, bcast_took_s, device_s, panels_simulated, panels_total, shortest_window,
-         error_estimate, phase_error, exchanges, panels, engine, messages, ops, busiest_link,
+         update_s, solve_s, bcast_took_s, device_s, device_hidden_s, panels_simulated, panels_total,
+         shortest_window, error_estimate, phase_error, exchanges, panels, engine, messages, ops, busiest_link,
          busiest_utilization] = p;
   return std::tie(config, platform, label, model, time_s, gflops, efficiency, peak_gflops, pfact_s, bcast_s,
-                  swap_s, update_s, solve_s, bcast_took_s, device_s, panels_simulated, panels_total,
-                  shortest_window, error_estimate, phase_error, exchanges, panels, engine, messages, ops,
-                  busiest_link, busiest_utilization);
+                  swap_s, update_s, solve_s, bcast_took_s, device_s, device_hidden_s, panels_simulated,
+                  panels_total, shortest_window, error_estimate, phase_error, exchanges, panels, engine,
+                  messages, ops, busiest_link, busiest_utilization);
 }
 auto kept(TimedPrediction& p) {
   auto& [prediction, wall_s] = p;
@@ -275,10 +275,11 @@ TEST_P(FilledResults, OfWindowsComeBackBitForBit) {
   constexpr std::int64_t kPanels = 3;
   constexpr std::size_t kLinks = 5;
   WindowRun run;
-  auto& [panels, solve_s, time_s, device_s, after_last_panel_s, result, ops] = run;
+  auto& [panels, solve_s, time_s, device_s, device_hidden_s, after_last_panel_s, result, ops] = run;
   panels.resize(kPanels);
   for (auto& panel : panels) panel = filled<hpl_gen::PanelSeconds>();
   solve_s = filled<double>(), time_s = filled<double>(), device_s = filled<double>();
+  device_hidden_s = filled<double>();
   after_last_panel_s = filled<double>();
   ops = filled<std::uint64_t>();
   result.engine = filled<replay::EngineStats>();
@@ -306,6 +307,7 @@ TEST_P(FilledResults, OfWindowsComeBackBitForBit) {
     EXPECT_TRUE(same(one.solve_s, solve_s));
     EXPECT_TRUE(same(one.time_s, time_s));
     EXPECT_TRUE(same(one.device_s, device_s));
+    EXPECT_TRUE(same(one.device_hidden_s, device_hidden_s));
     EXPECT_TRUE(same(one.after_last_panel_s, after_last_panel_s));
     EXPECT_EQ(one.ops, ops);
     EXPECT_TRUE(same(one.result.engine, result.engine));
