@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "core/files/input_file.hpp"
+#include "hpl_gen/block_cyclic.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -382,6 +383,12 @@ Result<void> check_config(const HplConfig& c) {
     if (!(r.split >= 0 && r.split <= 1)) return fail("the split is out of range", r.split, "0 to 1");
     if (r.device_memory < 0)
       return fail("the accelerator's memory is negative", r.device_memory, "at least 0 bytes");
+    const std::int64_t least =
+        device_buffers(c.nb, most_local_count(0, c.n, c.nb, c.p), most_local_count(0, c.n + 1, c.nb, c.q));
+    if (r.device_memory > 0 && r.device_memory < least)
+      return fail("the accelerator's memory is too small for its panels and rows of U",
+                  fmt::format("{}B", r.device_memory),
+                  fmt::format("at least {}B with N = {}, NB = {} on {} x {}", least, c.n, c.nb, c.p, c.q));
     if (r.local_p < 0 || (r.local_p > 0 && c.p % r.local_p != 0))
       return fail("P is no multiple of the process rows on a node", r.local_p,
                   fmt::format("a divisor of {}", c.p));

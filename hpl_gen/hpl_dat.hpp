@@ -43,6 +43,12 @@ struct RocHplArguments {
   std::int64_t device_memory = 0;
   friend bool operator==(const RocHplArguments&, const RocHplArguments&) = default;
 };
+// Bytes that an accelerator of nvidia holds besides columns of the matrix: four panels and four blocks of rows of U, of a process with
+// so many rows and columns (docs/hpl.md, section 12).
+[[nodiscard]] constexpr std::int64_t device_buffers(std::int64_t nb, std::int64_t rows,
+                                                    std::int64_t columns) {
+  return 4 * nb * (rows + columns) * static_cast<std::int64_t>(sizeof(double));
+}
 
 // One run of HPL.
 struct HplConfig {

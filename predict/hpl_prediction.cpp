@@ -303,7 +303,7 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology
       // What the panel's buffers leave (columns_without_room in hpl_gen/steps/rochpl_step.hpp).
       const std::int64_t rows = config.n / config.p, columns = config.n / config.q;
       machine.device_memory = Bytes(std::max<std::int64_t>(
-          1, config.rochpl.device_memory - 4 * nb * (rows + columns) * std::int64_t{sizeof(double)}));
+          1, config.rochpl.device_memory - hpl_gen::device_buffers(nb, rows, columns)));
       const traces::KernelShape both_ways{traces::Kernel::copy_to_device, m, nb, 2};
       if (const double r = rate_of(both_ways, 8 * static_cast<double>(m) * static_cast<double>(nb)); r > 0)
         machine.stream_link = Bandwidth(r);

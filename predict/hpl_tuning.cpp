@@ -30,6 +30,21 @@ Result<void> lay_on_nodes(hpl_gen::SearchResult& result, const topology::Platfor
   return {};
 }
 
+// Accelerators' programs take no grid that the process rows and columns on a node do not divide, and no block that their memory is too
+// small for.
+bool all_run_on(const std::vector<hpl_gen::Grid>& grids, const std::vector<std::int64_t>& nbs,
+                const hpl_gen::HplDat& dat) {
+  hpl_gen::HplConfig config;
+  config.program = dat.program, config.rochpl = dat.rochpl;
+  for (const hpl_gen::Grid& grid : grids)
+    for (const std::int64_t nb : nbs)
+      for (const std::int64_t n : dat.n) {
+        config.p = grid.p, config.q = grid.q, config.nb = nb, config.n = n;
+        if (!hpl_gen::check_config(config)) return false;
+      }
+  return true;
+}
+
 }  // namespace
 
 hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary, int on_node) {
@@ -38,7 +53,8 @@ hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary, 
   s.nb = dat.nb;
   if (vary.nb) {
     for (const std::int64_t nb : {64, 96, 128, 192, 256, 384})
-      if (std::find(s.nb.begin(), s.nb.end(), nb) == s.nb.end()) s.nb.push_back(nb);
+      if (std::find(s.nb.begin(), s.nb.end(), nb) == s.nb.end() && all_run_on(dat.grids, {nb}, dat))
+        s.nb.push_back(nb);
   }
   s.grids = dat.grids;
   if (vary.grid) {
@@ -49,7 +65,9 @@ hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary, 
       const int q = ranks / p;
       const hpl_gen::Grid g{p, q};
       const bool listed = std::find(s.grids.begin(), s.grids.end(), g) != s.grids.end();
-      if (q <= 8 * p && p <= 2 * q && !listed && hpl_gen::takes_grid(dat, g, on_node)) s.grids.push_back(g);
+      if (q <= 8 * p && p <= 2 * q && !listed && hpl_gen::takes_grid(dat, g, on_node) &&
+          all_run_on({g}, s.nb, dat))
+        s.grids.push_back(g);
     }
   }
   using hpl_gen::Bcast, hpl_gen::Swap, hpl_gen::ProcessMap;

@@ -185,8 +185,9 @@ Result<void> set_program(const HplFlags& f, HplDat& d) {
     if (d.program != Program::kNvidia)
       return usage_error("--device-memory needs --program nvidia", f.device_memory, "");
     const auto bytes = parse_bytes(f.device_memory, "--device-memory");
-    if (!bytes)
-      return usage_error("--device-memory: not a size", f.device_memory, "a number with a unit, like 38GiB");
+    if (!bytes || bytes->value() <= 0)
+      return usage_error("--device-memory: not a positive size", f.device_memory,
+                         "a number with a unit, like 38GiB");
     d.rochpl.device_memory = bytes->value();
   }
   if (!f.split.empty()) {

@@ -134,8 +134,8 @@ class Iteration {
 std::int64_t columns_without_room(std::int64_t memory, std::int64_t rows, std::int64_t columns,
                                   std::int64_t nb) {
   if (memory == 0 || rows <= 0) return 0;
-  const std::int64_t buffers = 4 * nb * (rows + columns) * kDouble;
-  const std::int64_t room = std::max<std::int64_t>(memory - buffers, 0) / (rows * kDouble);
+  const std::int64_t room =
+      std::max<std::int64_t>(memory - device_buffers(nb, rows, columns), 0) / (rows * kDouble);
   return std::min((std::max<std::int64_t>(columns - room, 0) + nb - 1) / nb * nb, columns);
 }
 

@@ -48,8 +48,7 @@ struct RocHplPanel : PanelSeat {
     return columns[static_cast<std::size_t>(part)];
   }
 };
-// Columns of a process that its accelerator has no room for, whole blocks: besides its columns it holds four panels
-// and four blocks of rows of U. What HPL-NVIDIA 1.0 prints as CPU_COLS before it starts is that, over 4 sizes.
+// Columns of a process that its accelerator has no room for beside its buffers, whole blocks. What HPL-NVIDIA 1.0 prints as CPU_COLS before it starts is that, over 4 sizes.
 [[nodiscard]] std::int64_t columns_without_room(std::int64_t memory, std::int64_t rows, std::int64_t columns,
                                                 std::int64_t nb);
 

@@ -152,7 +152,9 @@ TEST(GenerateHpl, RocHplIsAProgramOfItsOwnWithItsOwnDefaults) {
            {"--program nvidia --local-p 3", 3, "P is no multiple of the process rows on a node; got \"3\""},
            {"--program rochpl --pivots from:a.weft", 2, "pivots of a recorded run for rochpl"},
            {"--program rochpl --device-memory 1GB", 2, "--device-memory needs --program nvidia; got \"1GB\""},
-           {"--program nvidia --device-memory much", 2, "--device-memory: not a size; got \"much\""},
+           {"--program nvidia --device-memory much", 2, "--device-memory: not a positive size; got \"much\""},
+           {"--program nvidia --device-memory 0", 2, "--device-memory: not a positive size; got \"0\""},
+           {"--program nvidia --device-memory 1B", 3, "too small for its panels and rows of U; got \"1B\""},
            {"--program nvidia --pivots from:a.weft", 2, "pivots of a recorded run for nvidia"}}) {
     const Outcome o = here.weft(base + flags + " -o x.weft");
     EXPECT_EQ(o.exit_code, code) << flags << ": " << o.err;

@@ -1,4 +1,5 @@
 // Traces of NVIDIA's program, as far as it is known: what differs from rocHPL's, against what its logs print and closed forms.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -83,7 +84,7 @@ TEST(Nvidia, SendsTheMessagesOfRocHpl) {
   for (const auto& [p, q] : {std::pair{2, 2}, {4, 1}, {1, 4}, {2, 3}}) {
     SCOPED_TRACE(std::to_string(p) + "x" + std::to_string(q));
     HplDat limited = dat_of(Program::kNvidia, 700, 48, p, q);
-    limited.rochpl.device_memory = 1'000'000;
+    limited.rochpl.device_memory = 1'500'000;
     const auto theirs = seen_in(dat_of(Program::kRocHpl, 700, 48, p, q)), ours = seen_in(limited);
     ASSERT_EQ(theirs.size(), ours.size());
     for (std::size_t r = 0; r < ours.size(); ++r) {
@@ -201,7 +202,7 @@ TEST(Nvidia, RowsOfExchangesAndPanelsOnTheirWayOutAreCopiedOnce) {
 }
 
 TEST(Nvidia, RunsAreCorrectPrograms) {
-  for (const std::int64_t memory : {0, 50'000, 1'000'000})
+  for (const std::int64_t memory : {0, 550'000, 1'000'000})
     for (const auto& [p, q] : {std::pair{1, 1}, {2, 2}, {4, 1}, {1, 4}, {3, 2}}) {
       HplDat dat = dat_of(Program::kNvidia, 331, 24, p, q);
       dat.rochpl.device_memory = memory;
@@ -216,6 +217,22 @@ TEST(Nvidia, RunsAreCorrectPrograms) {
   HplDat dat = dat_of(Program::kNvidia, 331, 24, 2, 2);
   dat.rochpl.device_memory = -1;
   EXPECT_FALSE(HplTrace::create(dat));
+}
+
+// Four panels of rows x NB and four blocks of NB x columns, of the first process, which has most of both: 14 blocks of 24 on two rows
+// are 7 each, the last of 331 - 13 x 24 = 19 rows on the second, with the right-hand side's column.
+TEST(Nvidia, MemoryWithoutRoomForPanelsAndRowsIsRefusedWithTheLeastThatItTakes) {
+  HplDat dat = dat_of(Program::kNvidia, 331, 24, 2, 2);
+  const std::int64_t least = 4 * 24 * (7 * 24 + 7 * 24) * 8;
+  dat.rochpl.device_memory = least;
+  EXPECT_TRUE(HplTrace::create(dat));
+  for (const std::int64_t memory : {std::int64_t{1}, least - 1}) {
+    dat.rochpl.device_memory = memory;
+    const auto trace = HplTrace::create(dat);
+    ASSERT_FALSE(trace);
+    EXPECT_THAT(trace.error().message(), ::testing::EndsWith("; expected at least " + std::to_string(least) +
+                                                             "B with N = 331, NB = 24 on 2 x 2"));
+  }
 }
 
 }  // namespace

@@ -125,18 +125,20 @@ TEST(ClosedForms, WhatDoesNotFitIsStreamedInThePhaseModelToo) {
     EXPECT_TRUE(forms) << (forms ? "" : forms.error().message());
     return forms ? forms->phases : 0;
   };
-  const double all = phases(0), fits = phases(4'000'000'000), none = phases(1), half = phases(400'000'000);
+  const double all = phases(0), fits = phases(4'000'000'000), none = phases(165'000'000),
+               half = phases(400'000'000);
   EXPECT_EQ(fits, all);
   EXPECT_LT(half, all);
   EXPECT_LT(none, half);
-  // Without room every local column crosses in every update, 2 GB/s each way: no faster than that.
+  // With room for the buffers and 14 columns more, 0.15 % of a process, all others cross in every update, 2 GB/s each way, as long as they
+  // are left: no faster than that, 1.5 times 0.15 % for the 14.
   double seconds = 0;
   for (double done = 0; done < 20000; done += 256) {
     const double left = 20000 - done;
     seconds += 8 * left / 2 * left / 2 / 2e9;
   }
   const double most = (2.0 / 3 * 8e12 + 1.5 * 4e8) / seconds * 1e-9;
-  EXPECT_LT(none, most);
+  EXPECT_LT(none, 1.0023 * most);
   EXPECT_GT(none, 0.4 * most);
 }
 

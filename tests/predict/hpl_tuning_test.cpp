@@ -70,6 +70,18 @@ TEST(TuningSpace, HasNoGridThatRocHplDoesNotLayOnTheNodes) {
   EXPECT_THAT(tuning_space(dat, {.grid = true}, 4).grids, ElementsAre(Grid{3, 4}, Grid{4, 3}));
 }
 
+// Four panels and four blocks of rows of U take 4 NB (9600 / P + 9600 / Q) 8 B and a little: 22.4 MB with 96 on 2 x 4, 29.9 with 128, 44.7 with
+// 192, and 44.6 with 128 on 1 x 8.
+TEST(TuningSpace, HasNoBlockAndNoGridThatTheAcceleratorsMemoryIsTooSmallFor) {
+  hpl_gen::HplDat dat;
+  dat.n = {9600}, dat.nb = {96}, dat.grids = {{2, 4}};
+  dat.program = hpl_gen::Program::kNvidia;
+  dat.rochpl.device_memory = 30'000'000;
+  const auto space = tuning_space(dat, {.nb = true, .grid = true});
+  EXPECT_THAT(space.nb, ElementsAre(96, 64, 128));
+  EXPECT_THAT(space.grids, ElementsAre(Grid{2, 4}, Grid{4, 2}));
+}
+
 class Tuning : public ::testing::Test {
  protected:
   Result<hpl_gen::SearchResult> tune(int evaluations, std::uint64_t stop_after) {
