@@ -113,6 +113,27 @@ double unrest(std::span<const double> about_curve, double speaks_for) {
   return (speaks_for * speaks_for / n + speaks_for) * variance + drift * drift;
 }
 
+// What the time misses where accelerators stop to hold up a run with one process row, in which only the panel goes on beside the
+// update. With s panels left accelerators take a s^2 each, hosts b s to factor and send one, and the longer of the two is what the run takes. A
+// window in which hosts wait a share u of the time is b s = (1 - u) a s^2: they take over at 1 - u of its s. If that is before the next window, the
+// curve through both goes on as a s^2 and is too low by the integral of b s - a s^2 up to there, (1 - u)^3 a s^3 / 6 with the window's s; all that it
+// lies below the straight line between the windows is a s^3 / 6. Leaving out windows does not show it: those before are on one parabola.
+double missed_turn(std::span<const FittedWindow> windows, std::span<const PanelSeconds> panels,
+                   std::span<const std::uint8_t> known) {
+  double sum = 0;
+  for (std::size_t w = 0; w + 1 < windows.size(); ++w) {
+    const FittedWindow &from = windows[w], &to = windows[w + 1];
+    const double time = from.y[Part::kTime], slope = (to.y[Part::kTime] - time) / (to.at - from.at);
+    double below = 0;
+    for (auto k = static_cast<std::size_t>(std::ceil(from.at)); static_cast<double>(k) < to.at; ++k)
+      if (known[k] == 0)
+        below += time + slope * (static_cast<double>(k) - from.at) - panels[k].s[Part::kTime];
+    const double hosts = time > 0 ? std::clamp(1 - from.y[Part::kUpdate] / time, 0.0, 1.0) : 0;
+    sum += std::max(below, 0.0) * hosts * hosts * hosts;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::vector<SampleWindow> choose_windows(std::int64_t panels, int count, std::int64_t width,
@@ -212,6 +233,9 @@ SampleFit fit_panels(const HplConfig& config, std::span<const SampleWindow> wind
   // Process columns get out of step with every panel, windows begin in step: hosts that waited for their accelerators wait for broadcasts
   // later in a run. How much of one wait is the other is not known from windows.
   if (on_accelerators(config.program)) {
+    if (config.p == 1)
+      fit.error->s[Part::kTime] =
+          std::hypot(fit.error->s[Part::kTime], missed_turn(fitted, fit.panels, known));
     const auto at_least = [&](Part part, double seconds) {
       fit.error->s[part] = std::max(fit.error->s[part], seconds);
     };

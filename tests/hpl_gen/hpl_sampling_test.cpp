@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <vector>
@@ -106,6 +107,36 @@ TEST(SampleFit, TheIntervalHoldsTheTotalOfPanelsWithNoiseAndSteps) {
   }
   EXPECT_GE(inside, kRuns * kConfidence);
   EXPECT_LT(widest, 0.25);  // an interval of everything holds everything
+}
+
+// With one process row: panels that accelerators take s^2 for and hosts `turn` s, s a share of the panels, the longer of the two. Wherever it turns,
+// windows show one parabola up to there, so that only how long hosts wait in them tells that it will.
+TEST(SampleFit, TheIntervalHoldsRunsThatTurnFromAcceleratorsToHosts) {
+  const auto c = HplConfig{.n = 64000, .nb = 256, .p = 1, .q = 2, .program = Program::kRocHpl};
+  for (const int count : {4, 5, 6})
+    for (int percent = 1; percent <= 100; ++percent) {
+      const double turn = percent * 0.01;
+      const auto windows = choose_windows(c.panels(), count, 8, 6);
+      ASSERT_EQ(windows.size(), static_cast<std::size_t>(count));
+      double total = 0;
+      std::vector<PanelSeconds> all;
+      for (std::int64_t k = 0; k < c.panels(); ++k) {
+        const double s = 1 - static_cast<double>(k) / static_cast<double>(c.panels());
+        PanelSeconds& panel = all.emplace_back();
+        panel.s[PanelSeconds::kTime] = std::max(s * s, turn * s);
+        panel.s[PanelSeconds::kUpdate] = panel.s[PanelSeconds::kTime] - turn * s;
+        total += panel.s[PanelSeconds::kTime];
+      }
+      std::vector<std::vector<PanelSeconds>> measured;
+      for (const SampleWindow& w : windows)
+        measured.emplace_back(all.begin() + w.measured, all.begin() + w.last);
+      const auto fit = fit_panels(c, windows, measured);
+      ASSERT_TRUE(fit.error.has_value());
+      const double half = fit.error->s[PanelSeconds::kTime];
+      EXPECT_LE(std::fabs(fit.total.s[PanelSeconds::kTime] - total), half) << turn << " " << count;
+      // Hosts that hardly ever hold the run up hardly widen it.
+      EXPECT_LT(half, percent == 1 ? 5e-3 * total : 0.5 * total) << turn << " " << count;
+    }
 }
 
 TEST(SampleFit, WhatCannotBeEstimatedSaysSo) {
