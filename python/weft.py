@@ -152,14 +152,17 @@ def to_csv(rows, file=None):
 # As JSON and Weft write numbers; int() and float() also take "1_000", " 7", "007" and "nan", and names of hosts may look so.
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 # Columns of names, which stay text whatever they look like.
-_NAMES = {"error", "label", "link", "map", "model", "most_waited_link", "name", "platform", "routing", "trace", "why", "worst_link"}
+_NAMES = {"dst_host", "dst_name", "error", "label", "link", "map", "model", "most_waited_link", "name", "platform", "routing", "src_host",
+          "src_name", "trace", "why", "worst_link"}
+# What `weft flows --csv` calls src and dst are names, too: its lines begin so. Elsewhere they are numbers of hosts or ranks.
+_HEAD_OF_FLOWS = ["id", "src", "dst", "bytes_B"]
 
 
-def _value(column, cell):
+def _value(column, cell, names=_NAMES):
     """A number where the cell is one, None where it is empty."""
     if cell == "":
         return None
-    if column.rpartition(".")[2] in _NAMES:
+    if column.rpartition(".")[2] in names:
         return cell
     if cell in ("true", "false"):
         return cell == "true"
@@ -182,11 +185,12 @@ def read(path):
     lines = list(csv.reader(io.StringIO(text)))
     if not lines or not lines[0]:
         raise ValueError(f"{path}: neither JSON nor CSV")
+    names = _NAMES | {"src", "dst"} if lines[0][:4] == _HEAD_OF_FLOWS else _NAMES
     rows = []
     for number, line in enumerate(lines[1:], 2):
         if len(line) != len(lines[0]):
             raise ValueError(f"{path}: row {number} has {len(line)} cells, the head has {len(lines[0])}")
-        rows.append({key: _value(key, cell) for key, cell in zip(lines[0], line)})
+        rows.append({key: _value(key, cell, names) for key, cell in zip(lines[0], line)})
     return Result({"rows": rows})
 
 

@@ -113,6 +113,21 @@ class ReaderTest(unittest.TestCase):
         self.assertEqual([list(r.values()) for r in weft.read(path).rows],
                          [["42", "1e3", "007"], ["r\ufffd", "true", "inf"], ["true", "nan", "nan"], ["7", "-1", -0.5]])
 
+    def test_hosts_are_names_and_ranks_are_numbers(self):
+        (self.room / "numbered.dot").write_text('graph { 100 [kind=host]; 200 [kind=host]; 100 -- 200 [bandwidth="1GB/s", latency="1us"]; }\n')
+        (self.room / "flows.csv").write_text("src,dst,bytes,start\n100,200,1MiB,0\n")
+        path = self.room / "hosts.csv"
+        platform = f"file:path={self.room / 'numbered.dot'}"
+        flows = weft.run("flows", self.room / "flows.csv", on=platform, csv=path)
+        flow = weft.read(path).rows[0]
+        self.assertEqual((flow["id"], flow["src"], flow["dst"], flow["bytes_B"]), (0, "100", "200", 1 << 20))
+        flows.to_csv(path)
+        flow = weft.read(path).rows[0]
+        self.assertEqual((flow["src"], flow["dst"], flow["src_name"], flow["dst_name"]), (0, 1, "100", "200"))
+        weft.run("search", "halo", on=platform, grid="2x1", csv=path)
+        transfer = weft.read(path).rows[0]
+        self.assertEqual((transfer["rank"], transfer["dst"], transfer["src_host"], transfer["dst_host"]), (0, 1, "100", "200"))
+
     def test_every_output_has_rows(self):
         trace = self.room / "pair.txt"
         (self.room / "flows.csv").write_text("src,dst,bytes,start\n0,1,1MiB,0\n")
