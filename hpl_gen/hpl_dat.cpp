@@ -21,9 +21,6 @@ constexpr std::array<std::string_view, 2> kMaps = {"row", "col"};
 constexpr std::array<std::string_view, 3> kPrograms = {"netlib", "rochpl", "nvidia"};
 
 constexpr std::int64_t kMaxInt = 2147483647;  // HPL counts in int
-constexpr std::int64_t kMaxOrder = kMaxInt - 1;
-constexpr std::int64_t kMaxNb = 32768;
-constexpr std::int64_t kMaxDepth = 64;
 // What fgets(line, HPL_LINE_MAX - 2, file) reads at once, the end of the line included; the rest is its next line.
 constexpr std::size_t kMostOfLine = 256 - 2 - 1;
 

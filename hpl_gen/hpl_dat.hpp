@@ -120,7 +120,10 @@ struct HplDat {
   [[nodiscard]] std::uint64_t run_count() const;
 };
 
-inline constexpr int kMaxListValues = 20;               // HPL_MAX_PARAM
+inline constexpr int kMaxListValues = 20;                  // HPL_MAX_PARAM
+inline constexpr std::int64_t kMaxOrder = 2147483647 - 1;  // N and a column more in HPL's int
+inline constexpr std::int64_t kMaxNb = 32768;
+inline constexpr std::int64_t kMaxDepth = 64;
 inline constexpr std::int64_t kMaxProcesses = 1 << 20;  // of a grid; bounds what a generated trace allocates
 
 // Parses the text of a file as `program` does; `name` is for messages. Of nvidia DEPTH is {1}, whatever the file says.

@@ -31,22 +31,22 @@ Result<std::vector<T>> list_of(const std::string& text, std::string_view option,
   return out;
 }
 
-Result<std::int64_t> whole(std::string_view text, std::string_view option, std::int64_t least) {
-  constexpr std::int64_t kMost = 2147483646;
+Result<std::int64_t> whole(std::string_view text, std::string_view option, std::int64_t least,
+                           std::int64_t most = kMaxOrder) {
   std::int64_t v = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (code != std::errc{} || end != text.data() + text.size() || v < least || v > kMost)
+  if (code != std::errc{} || end != text.data() + text.size() || v < least || v > most)
     return usage_error(fmt::format("{}: not a valid number", option), std::string(text),
-                       fmt::format("a whole number from {} to {}", least, kMost));
+                       fmt::format("a whole number from {} to {}", least, most));
   return v;
 }
 
 template <class T>
 Result<void> numbers(const std::string& text, std::string_view option, std::int64_t least,
-                     std::vector<T>& out) {
+                     std::vector<T>& out, std::int64_t most = kMaxOrder) {
   if (text.empty()) return {};
   WEFT_ASSIGN(out, list_of<T>(text, option, [&](std::string_view part) -> Result<T> {
-                WEFT_ASSIGN(const std::int64_t v, whole(part, option, least));
+                WEFT_ASSIGN(const std::int64_t v, whole(part, option, least, most));
                 return static_cast<T>(v);
               }));
   return {};
@@ -231,10 +231,10 @@ Result<HplDat> hpl_dat_of(const HplFlags& f) {
   }
   WEFT_TRY(set_program(f, d));
   WEFT_TRY(numbers(f.n, "--n", 0, d.n));
-  WEFT_TRY(numbers(f.nb, "--nb", 1, d.nb));
+  WEFT_TRY(numbers(f.nb, "--nb", 1, d.nb, kMaxNb));
   WEFT_TRY(numbers(f.nbmin, "--nbmin", 1, d.nbmin));
   WEFT_TRY(numbers(f.ndiv, "--ndiv", 2, d.ndiv));
-  WEFT_TRY(numbers(f.depth, "--depth", 0, d.depth));
+  WEFT_TRY(numbers(f.depth, "--depth", 0, d.depth, kMaxDepth));
   WEFT_TRY(names(f.pfact, "--pfact", parse_factor, d.pfact));
   WEFT_TRY(names(f.rfact, "--rfact", parse_factor, d.rfact));
   WEFT_TRY(names(f.bcast, "--bcast", parse_bcast, d.bcast));

@@ -59,6 +59,30 @@ TEST(HplFlags, AFileThatRocHplRefusesIsRefusedWithItsLine) {
   }
 }
 
+TEST(HplFlags, WhatIsMoreThanHplTakesIsNamedByItsFlagOrItsLine) {
+  const Workspace w;
+  std::string wide = hpl_dat("1", "1", 1, 0);
+  wide.replace(wide.find("50 NB"), 2, "40000");
+  w.write("wide.dat", wide);
+  for (const std::string verb :
+       {"generate hpl -o x.weft ", "predict hpl --on crossbar-16 ",
+        "predict hpl --on crossbar-16 --closed-form ", "tune hpl --evaluations 8 --on crossbar-16 "}) {
+    for (const auto& [flag, most] :
+         {std::pair<std::string, std::string>{"--nb", "1 to 32768"}, {"--depth", "0 to 64"}}) {
+      const std::string last = most.substr(most.find("to ") + 3), more = std::to_string(std::stoi(last) + 1);
+      const std::string run = verb + "--n 100 --p 2 --q 2 " + flag + " ";
+      EXPECT_EQ(w.weft(run + last).exit_code, 0) << verb << flag;
+      const Outcome o = w.weft(run + more);
+      EXPECT_EQ(o.exit_code, 2) << verb << flag;
+      EXPECT_THAT(o.err, HasSubstr("error: " + flag + ": not a valid number; got \"" + more +
+                                   "\"; expected a whole number from " + most));
+    }
+    const Outcome o = w.weft(verb + "--dat wide.dat");
+    EXPECT_EQ(o.exit_code, 3) << verb;
+    EXPECT_THAT(o.err, HasSubstr("wide.dat:8:1: error: a value of NB is more than 32768; got \"40000\""));
+  }
+}
+
 TEST(HplFlags, WhatAProgramTakesForALineOfTheFileIsAWarningOfPredictionsToo) {
   const Workspace w;
   w.write("bcast.dat", hpl_dat("9", "1", 1, 0));
