@@ -1,8 +1,11 @@
 #include "predict/hpl_tuning.hpp"
 
 #include <algorithm>
+#include <initializer_list>
 #include <map>
 #include <optional>
+#include <type_traits>
+#include <vector>
 
 #include "hpl_gen/node_grid.hpp"
 #include "predict/hpl_choices.hpp"
@@ -45,17 +48,22 @@ bool all_run_on(const std::vector<hpl_gen::Grid>& grids, const std::vector<std::
   return true;
 }
 
+template <class T, class Fits>
+void add_unlisted(std::vector<T>& values, std::initializer_list<std::type_identity_t<T>> usual,
+                  const Fits& fits) {
+  for (const T& v : usual)
+    if (std::find(values.begin(), values.end(), v) == values.end() && fits(v)) values.push_back(v);
+}
+
 }  // namespace
 
 hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary, int on_node) {
   hpl_gen::SearchSpace s;
   s.n = dat.n;
   s.nb = dat.nb;
-  if (vary.nb) {
-    for (const std::int64_t nb : {64, 96, 128, 192, 256, 384})
-      if (std::find(s.nb.begin(), s.nb.end(), nb) == s.nb.end() && all_run_on(dat.grids, {nb}, dat))
-        s.nb.push_back(nb);
-  }
+  if (vary.nb)
+    add_unlisted(s.nb, {64, 96, 128, 192, 256, 384},
+                 [&](std::int64_t nb) { return all_run_on(dat.grids, {nb}, dat); });
   s.grids = dat.grids;
   if (vary.grid) {
     const int ranks = dat.grids.front().p * dat.grids.front().q;
@@ -75,7 +83,7 @@ hpl_gen::SearchSpace tuning_space(const hpl_gen::HplDat& dat, const Vary& vary, 
   if (vary.bcast)
     s.bcast = {Bcast::k1Ring, Bcast::k1RingM, Bcast::k2Ring, Bcast::k2RingM, Bcast::kLong, Bcast::kLongM};
   s.depth = dat.depth;
-  if (vary.depth) s.depth = {0, 1};
+  if (vary.depth) add_unlisted(s.depth, {0, 1}, [](int) { return true; });
   s.swap = {dat.swap};
   if (vary.swap) s.swap = {Swap::kBinaryExchange, Swap::kSpreadRoll, Swap::kMix};
   s.pmap = {dat.pmap};

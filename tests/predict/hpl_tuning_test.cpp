@@ -40,7 +40,7 @@ TEST(TuningSpace, HasWhatIsListedAndWhatIsUsualForTheRest) {
   // 1 x 16 is too wide, 8 x 2 too high; 16 x 1 was asked for.
   EXPECT_THAT(all.grids, ElementsAre(Grid{16, 1}, Grid{2, 8}, Grid{4, 4}));
   EXPECT_EQ(all.bcast.size(), 6u);
-  EXPECT_THAT(all.depth, ElementsAre(0, 1));
+  EXPECT_THAT(all.depth, ElementsAre(2, 0, 1));
   EXPECT_EQ(all.swap.size(), 3u);
   EXPECT_EQ(all.pmap.size(), 2u);
 }
