@@ -284,9 +284,9 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology
                                  .row_major = config.pmap == hpl_gen::ProcessMap::kRowMajor,
                                  .local_p = grid.local_p,
                                  .local_q = grid.local_q,
-                                 .overlap = device             ? hpl_gen::Overlap::kSplit
-                                            : config.depth > 0 ? hpl_gen::Overlap::kPanel
-                                                               : hpl_gen::Overlap::kNone,
+                                 .overlap = device                    ? hpl_gen::Overlap::kSplit
+                                            : config.look_ahead() > 0 ? hpl_gen::Overlap::kPanel
+                                                                      : hpl_gen::Overlap::kNone,
                                  .split = config.rochpl.split};
   if (device) {
     const auto rate_of = [&](const traces::KernelShape& s, double work) {

@@ -38,6 +38,18 @@ TEST(ClosedForms, ThePhaseModelLaysTheGridOnNodesAsTheProgramDoes) {
   EXPECT_NE(squares, rows);
 }
 
+// One process column has nothing to look ahead to: HPL runs it as DEPTH 0, whatever is asked for (HPL_pdgesv.c).
+TEST(ClosedForms, ThePhaseModelLooksAheadWhereTheProgramDoes) {
+  const auto platform = platform_of("crossbar:n=16,bw=10Gbps,lat=5us,speed=10Gflops");
+  const auto phases = [&](int p, int q, int depth) {
+    const auto forms = closed_forms({.n = 4000, .nb = 64, .p = p, .q = q, .depth = depth}, platform, {});
+    EXPECT_TRUE(forms) << (forms ? "" : forms.error().message());
+    return forms ? forms->phases : 0;
+  };
+  EXPECT_EQ(phases(8, 1, 1), phases(8, 1, 0));
+  EXPECT_GT(phases(8, 2, 1), phases(8, 2, 0));
+}
+
 // What a replay refuses has no closed form either, for the same reason.
 TEST(ClosedForms, WhatIsNoRunIsRefusedAsByTheReplay) {
   const auto platform = platform_of("crossbar:n=4,bw=1Gbps");
