@@ -6,8 +6,11 @@
 #include <limits>
 #include <tuple>
 #include <type_traits>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
+#include "core/hash.hpp"
 #include "core/rng.hpp"
 
 namespace weft::hpl_gen {
@@ -16,6 +19,21 @@ namespace {
 // More windows than in this round are in none.
 constexpr int kLastRound = 3;
 bool is_final(const Candidate& c) { return c.round == kLastRound; }
+
+// Of what a search varies: two of its candidates differ in nothing else.
+struct HashOfVaried {
+  std::size_t operator()(const HplConfig& c) const noexcept {
+    Fingerprint h;
+    for (const std::int64_t v : {c.n, c.nb, std::int64_t{c.p}, std::int64_t{c.q}, std::int64_t{c.depth},
+                                 std::int64_t{c.nbmin}, std::int64_t{c.ndiv}})
+      h.add(static_cast<std::uint64_t>(v));
+    for (const auto v : {static_cast<std::uint8_t>(c.pmap), static_cast<std::uint8_t>(c.bcast),
+                         static_cast<std::uint8_t>(c.swap), static_cast<std::uint8_t>(c.pfact),
+                         static_cast<std::uint8_t>(c.rfact)})
+      h.add(v);
+    return h.value();
+  }
+};
 
 // The search's memory: what was tried in the first round.
 class Field {
@@ -32,10 +50,12 @@ class Field {
   // were tried: the budget is used up, or the search is stopped.
   Result<std::vector<std::size_t>> seen(const std::vector<HplConfig>& configs) {
     std::vector<HplConfig> fresh;
+    std::unordered_set<HplConfig, HashOfVaried> taken;
     for (const HplConfig& c : configs) {
-      if (index_of(c) || std::find(fresh.begin(), fresh.end(), c) != fresh.end()) continue;
+      if (index_.contains(c) || taken.contains(c)) continue;
       if (stopped_ || tried_.size() + fresh.size() >= most()) break;
       fresh.push_back(c);
+      taken.insert(c);
     }
     if (!fresh.empty()) {
       WEFT_ASSIGN(auto found, evaluate_(fresh, windows_));
@@ -43,39 +63,35 @@ class Field {
         stopped_ = stopped_ || !c;
         if (!c) continue;
         c->round = c->exact ? kLastRound : 1;
+        all_exact_ = all_exact_ && c->exact;
+        index_.emplace(c->config, tried_.size());
         tried_.push_back(*c);
       }
     }
     std::vector<std::size_t> out;
     out.reserve(configs.size());
     for (const HplConfig& c : configs) {
-      const auto at = index_of(c);
-      if (!at) break;
-      out.push_back(*at);
+      const auto at = index_.find(c);
+      if (at == index_.end()) break;
+      out.push_back(at->second);
     }
     return out;
   }
   [[nodiscard]] std::vector<Candidate>& tried() { return tried_; }
-  [[nodiscard]] bool tried_before(const HplConfig& config) const { return index_of(config).has_value(); }
+  [[nodiscard]] bool tried_before(const HplConfig& config) const { return index_.contains(config); }
   [[nodiscard]] bool stopped() const { return stopped_; }
   // Candidates that the first round may have, those tried included.
-  [[nodiscard]] std::size_t most() const { return all_exact() ? most_exact_ : budget_; }
+  [[nodiscard]] std::size_t most() const { return all_exact_ && !tried_.empty() ? most_exact_ : budget_; }
 
  private:
-  [[nodiscard]] bool all_exact() const {
-    return !tried_.empty() && std::ranges::all_of(tried_, &Candidate::exact);
-  }
-  [[nodiscard]] std::optional<std::size_t> index_of(const HplConfig& config) const {
-    for (std::size_t i = 0; i < tried_.size(); ++i)
-      if (tried_[i].config == config) return i;
-    return std::nullopt;
-  }
   const Evaluate& evaluate_;
   int windows_;
   std::size_t budget_ = 0;
   std::size_t most_exact_ = 0;
   bool stopped_ = false;
+  bool all_exact_ = true;
   std::vector<Candidate> tried_;
+  std::unordered_map<HplConfig, std::size_t, HashOfVaried> index_;  // in tried_
 };
 
 template <class T, class Set>
