@@ -136,6 +136,8 @@ Result<HplPrediction> predict_hpl(const HplConfig& asked, const topology::Platfo
   hpl_gen::SampleFit fit = hpl_gen::fit_panels(config, windows, measured);
   // The last window runs to the end: what comes after its last panel, the solve included.
   const WindowRun& last = runs.back();
+  fit.panels.back() += last.tail;
+  fit.total += last.tail;
   const bool all = windows.size() == 1;
   if (all && last.device_s > 0) {
     out.device_s = last.device_s;

@@ -2,8 +2,7 @@
 //
 // Time is HPL's own: from the barrier before the factorisation to the end of the solve. Parts are means over ranks:
 // pfact (factoring own panels), bcast (waiting for panels, that of others' factorisation included), swap (row
-// exchanges, with what is forwarded meanwhile), update, solve; what is left is waiting between them and look-ahead's
-// ends.
+// exchanges, with what is forwarded meanwhile), update, solve; what is left is waiting between them.
 #pragma once
 
 #include <atomic>
@@ -95,8 +94,9 @@ struct HplPrediction {
   std::optional<double> error_estimate;  // of time_s, relative to it
   std::optional<PhaseErrors> phase_error;
   ExchangeChoice exchanges;
-  std::vector<hpl_gen::PanelSeconds> panels;  // as measured or fitted
-  replay::EngineStats engine;                 // summed
+  // As measured or fitted; the last one's parts have what comes after it, so that they add up to the phases.
+  std::vector<hpl_gen::PanelSeconds> panels;
+  replay::EngineStats engine;  // summed
   std::uint64_t messages = 0, ops = 0;
   std::string busiest_link;  // and its share of the time of the simulated panels
   double busiest_utilization = 0;

@@ -42,7 +42,7 @@ class Collector {
       : ranks_(static_cast<std::size_t>(config.ranks())),
         first_(window.first),
         parts_(ranks_),
-        end_(static_cast<std::size_t>(window.last - window.first + 1), 0.0),
+        end_(static_cast<std::size_t>(window.last - window.first), 0.0),
         panels_(end_.size()),
         broadcasts_(config),
         rows_(config.p) {}
@@ -72,6 +72,7 @@ class Collector {
         break;
     }
     const std::int64_t panel = static_cast<std::int64_t>(id) - hpl_gen::kFirstPanel - first_;
+    // With more look-ahead than panels there are iterations after the last one: what they do stays with the tail.
     if (panel < 0 || panel >= static_cast<std::int64_t>(panels_.size())) return;
     const auto i = static_cast<std::size_t>(panel);
     panels_[i] += parts;
@@ -98,6 +99,9 @@ class Collector {
       before = end;
       run.panels.push_back(p);
     }
+    PanelSums rest;
+    for (const PanelSums& of_rank : parts_) rest += of_rank;
+    for (std::size_t part = 0; part < rest.s.size(); ++part) run.tail.s[part] = rest.s[part].seconds() / n;
     run.solve_s = solve_.seconds() / n;
     run.after_last_panel_s = -before;
     return run;

@@ -14,11 +14,13 @@ namespace weft::predict {
 // What the replay of a window tells.
 struct WindowRun {
   std::vector<hpl_gen::PanelSeconds> panels;  // measured ones
+  // After the last panel's iteration, mean over ranks: what the look-ahead left to update. Without kTime and kBcastTook.
+  hpl_gen::PanelSeconds tail;
   double solve_s = 0;
   double time_s = 0;
   double device_s = 0;            // that accelerators worked, mean over ranks
   double device_hidden_s = 0;     // of that, while their ranks did not wait for them
-  double after_last_panel_s = 0;  // what the look-ahead left to update, and the solve
+  double after_last_panel_s = 0;  // to the end of all ranks, of what tail and solve_s are in
   replay::ReplayResult result;
   std::uint64_t ops = 0;
 };

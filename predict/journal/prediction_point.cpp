@@ -74,8 +74,9 @@ struct WindowPoint {
 template <class V>
 void fields(V& visit, WindowPoint& p) {
   auto& [run, messages, link_bytes] = p;
-  auto& [panels, solve_s, time_s, device_s, device_hidden_s, after_last_panel_s, result, ops] = run;
+  auto& [panels, tail, solve_s, time_s, device_s, device_hidden_s, after_last_panel_s, result, ops] = run;
   visit("panels", panels);
+  visit("tail", tail);
   visit("solve_s", solve_s);
   visit("time_s", time_s);
   visit("device_s", device_s);
@@ -92,7 +93,7 @@ KeyMaker prediction_key(Journal& journal, const PredictionStudy& study, const hp
   // Threads, callbacks and where windows last decide no result.
   const auto& [sample, width, warm_up, exchanges, most_pieces, map, model, accuracy, seed, pivots, noise,
                threads, on_panels, on_fewer_threads, stop, windows] = options;
-  KeyMaker key("hpl/4", journal.version(), journal.files());
+  KeyMaker key("hpl/5", journal.version(), journal.files());
   hpl_gen::HplConfig c = config;
   key.add("config", ToJson::of(c).dump());
   add_platform(key, study.platform, study.changes);

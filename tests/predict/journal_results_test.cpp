@@ -275,9 +275,10 @@ TEST_P(FilledResults, OfWindowsComeBackBitForBit) {
   constexpr std::int64_t kPanels = 3;
   constexpr std::size_t kLinks = 5;
   WindowRun run;
-  auto& [panels, solve_s, time_s, device_s, device_hidden_s, after_last_panel_s, result, ops] = run;
+  auto& [panels, tail, solve_s, time_s, device_s, device_hidden_s, after_last_panel_s, result, ops] = run;
   panels.resize(kPanels);
   for (auto& panel : panels) panel = filled<hpl_gen::PanelSeconds>();
+  tail = filled<hpl_gen::PanelSeconds>();
   solve_s = filled<double>(), time_s = filled<double>(), device_s = filled<double>();
   device_hidden_s = filled<double>();
   after_last_panel_s = filled<double>();
@@ -304,6 +305,7 @@ TEST_P(FilledResults, OfWindowsComeBackBitForBit) {
     ASSERT_EQ(back->size(), 1u);
     WindowRun& one = back->front();
     EXPECT_TRUE(same(one.panels, panels));
+    EXPECT_TRUE(same(one.tail, tail));
     EXPECT_TRUE(same(one.solve_s, solve_s));
     EXPECT_TRUE(same(one.time_s, time_s));
     EXPECT_TRUE(same(one.device_s, device_s));
