@@ -258,6 +258,23 @@ Result<void> restart(Field& field, const SearchSpace& space, const HplConfig& ba
   return {};
 }
 
+// REQUIRES: `all` is not empty and begins with the best.
+bool is_local_best(const Field& field, const SearchSpace& space, const HplConfig& base,
+                   const std::vector<Candidate>& all) {
+  const Candidate& best = all.front();
+  // Where the predictions end early, a rate that is less sure may be higher (best_of).
+  bool local = std::ranges::none_of(all, [&](const Candidate& c) { return is_faster(c, best); });
+  (void)each_parameter(space, [&](const char*, const auto& values, const auto& set, const auto& get) {
+    for (const auto& v : choices(values, get(base))) {
+      HplConfig neighbour = best.config;
+      set(neighbour, v);
+      local = local && field.tried_before(neighbour);
+    }
+    return Result<void>();
+  });
+  return local;
+}
+
 // Rounds 2 and 3, of those that the first one tried: fewer and fewer, in more and more windows.
 class Finals {
  public:
@@ -385,7 +402,10 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
   if (out.complete) out.untried = untried_values(space, all);
   for (const Candidate& c : all)
     if (c.config == base) out.base = c;
-  if (!all.empty()) out.best = all.front();
+  if (!all.empty()) {
+    out.best = all.front();
+    out.local_best = is_local_best(field, space, base, all);
+  }
   out.ranking = std::move(all);
   return out;
 }

@@ -5,7 +5,8 @@
 //     SWAP first, then N, then how a panel is factored, which is one parameter: NBMIN and PFACT decide together.
 //     Where there are no more candidates in all than this step may try, it tries the others as well: the best is then
 //     the best of all, not only better than what differs from it in one parameter. Where there are more, what is left of its
-//     evaluations goes to descents from other candidates, drawn with a fixed seed.
+//     evaluations goes to descents from other candidates, drawn with a fixed seed; the last of them may end in its middle
+//     (SearchResult::local_best).
 //  2. The best eighth of all that was seen (four at least), and the base, with twice the windows.
 //  3. The best two of these, and the base, with twice the windows again. The winner's gain is over the base there.
 //  4. Where more windows made these slower than others that were left behind, the fastest of all is next, until it is one of step 3.
@@ -62,7 +63,10 @@ struct SearchResult {
   Candidate base, best;
   std::vector<Candidate> ranking;  // all: the best, then by round (last first) and Gflop/s
   int evaluations = 0;
-  std::uint64_t candidates = 0;      // all that there are; more than `ranking`: the best is a local one
+  std::uint64_t candidates = 0;  // all that there are
+  // All that differ from the best in one parameter were tried, and nothing that was tried is faster. Else the evaluations
+  // ended before a descent did.
+  bool local_best = false;
   bool complete = true;              // false: stopped by `evaluate`; what was found until then
   std::vector<std::string> untried;  // values that no candidate has, the evaluations were used up: "N 1000"
 };

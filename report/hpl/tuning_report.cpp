@@ -48,12 +48,19 @@ std::vector<std::string> tuned_config_cells(const HplConfig& c) {
           std::string(hpl_gen::name_of(c.swap))};
 }
 
+bool tried_all(const hpl_gen::SearchResult& result) { return result.candidates <= result.ranking.size(); }
+
 std::vector<std::string> tuning_warnings(const TuningFacts& facts) {
   std::vector<std::string> out = facts.warnings;
-  if (!facts.result->untried.empty())
-    out.push_back(fmt::format("{} were not enough to try {}; --evaluations {} or more",
-                              counted(facts.result->evaluations, "prediction"),
-                              fmt::join(facts.result->untried, ", "), 2 * facts.evaluations));
+  const hpl_gen::SearchResult& result = *facts.result;
+  const auto not_enough = [&](std::string_view to) {
+    out.push_back(fmt::format("{} were not enough to {}; --evaluations {} or more",
+                              counted(result.evaluations, "prediction"), to, 2 * facts.evaluations));
+  };
+  if (!result.untried.empty())
+    not_enough(fmt::format("try {}", fmt::join(result.untried, ", ")));
+  else if (result.complete && !tried_all(result) && !result.local_best)
+    not_enough("end at a local best");
   return out;
 }
 
@@ -105,9 +112,12 @@ std::string tuning_text(const TuningFacts& facts, std::size_t width) {
       fmt::format("{}, {}, {} sharing; {}\n", counted(result.evaluations, "prediction"), what, facts.model,
                   facts.hpl_dat_file.empty() ? "the HPL.dat is below, -o FILE writes it"
                                              : fmt::format("HPL.dat written to {}", facts.hpl_dat_file));
-  if (result.complete && result.candidates > result.ranking.size())
-    text += fmt::format("a local best: {} of {} were tried\n", result.ranking.size(),
-                        counted(result.candidates, "candidate"));
+  if (result.complete && !tried_all(result)) {
+    const std::string some =
+        fmt::format("{} of {}", result.ranking.size(), counted(result.candidates, "candidate"));
+    text += result.local_best ? fmt::format("a local best: {} were tried\n", some)
+                              : fmt::format("the best of {}\n", some);
+  }
   for (const std::string& w : tuning_warnings(facts)) text += "warning: " + w + "\n";
   return text + "\n" + ranking_table(result, varying_parts(facts.space->factorisation)).text(width);
 }
@@ -124,6 +134,7 @@ nlohmann::ordered_json tuning_json(const TuningFacts& facts) {
   j["gain"] = gain_over_base(result);
   j["evaluations"] = result.evaluations;
   j["candidates"] = result.candidates;
+  j["local_best"] = result.local_best;
   j["hpl_dat"] = facts.hpl_dat_file.empty() ? Json(nullptr) : Json(facts.hpl_dat_file);
   j["hpl_dat_text"] = facts.hpl_dat;
   j["pivots"] = facts.pivots;

@@ -3,11 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
+
+#include "core/rng.hpp"
 
 namespace weft::hpl_gen {
 namespace {
@@ -127,6 +131,63 @@ TEST(HplSearch, TriesAllWhereTheyAreFewAndElseSaysOfHowManyItTriedSome) {
   ASSERT_TRUE(r);
   EXPECT_EQ(r->candidates, 32u);
   EXPECT_EQ(r->ranking.size(), 32u);
+}
+
+// By the candidates that were tried, whether the best is better than all that differ from it in one parameter.
+bool beats_all_beside_it(const SearchResult& r, const SearchSpace& s) {
+  const auto rate_of = [&](const HplConfig& c) -> std::optional<double> {
+    for (const Candidate& t : r.ranking)
+      if (t.config == c) return t.gflops;
+    return std::nullopt;
+  };
+  const auto no_faster = [&](auto set, const auto& values) {
+    return std::ranges::all_of(values, [&](const auto& v) {
+      HplConfig c = r.best.config;
+      set(c, v);
+      const auto rate = rate_of(c);
+      return rate && *rate <= r.best.gflops;
+    });
+  };
+  return no_faster([](HplConfig& c, std::int64_t v) { c.nb = v; }, s.nb) &&
+         no_faster([](HplConfig& c, Grid g) { c.p = g.p, c.q = g.q; }, s.grids) &&
+         no_faster([](HplConfig& c, Bcast v) { c.bcast = v; }, s.bcast) &&
+         no_faster([](HplConfig& c, int v) { c.depth = v; }, s.depth) &&
+         no_faster([](HplConfig& c, Swap v) { c.swap = v; }, s.swap);
+}
+
+// Landscapes of chance, in which descents end late, or for want of evaluations in their middle.
+TEST(HplSearch, ALocalBestIsToldWhereAllBesideItWereTriedAndElseNot) {
+  SearchSpace space;
+  space.n = {1000};
+  space.nb = {32, 64, 96, 128};
+  space.grids = {{2, 4}, {4, 2}, {1, 8}};
+  space.bcast = {Bcast::k1Ring, Bcast::kLong, Bcast::k2Ring};
+  space.depth = {0, 1, 2};
+  space.swap = {Swap::kMix, Swap::kBinaryExchange, Swap::kSpreadRoll};
+  space.pmap = {ProcessMap::kRowMajor};
+  const HplConfig base{.n = 1000, .nb = 32, .p = 2, .q = 4, .bcast = Bcast::k1Ring};
+  int local = 0, other = 0;
+  for (const bool exact : {true, false})
+    for (std::uint64_t seed = 1; seed <= 20; ++seed)
+      for (int budget = 8; budget <= 120; budget += 7) {
+        std::vector<HplConfig> first_round;
+        const EvaluateOne evaluate = [&](const HplConfig& c,
+                                         int windows) -> Result<std::optional<Candidate>> {
+          if (windows == 3) first_round.push_back(c);
+          Rng draw(seed * 1'000'003 +
+                   static_cast<std::uint64_t>(c.nb * 10'000 + c.p * 1'000 + c.depth * 100) +
+                   static_cast<std::uint64_t>(c.bcast) * 10 + static_cast<std::uint64_t>(c.swap));
+          return std::optional(Candidate{c, 1 + static_cast<double>(draw.below(1'000'000)), 0.01, 0, exact});
+        };
+        const auto r = search_hpl(base, space, budget, 3, one_by_one(evaluate));
+        ASSERT_TRUE(r);
+        EXPECT_EQ(r->local_best, beats_all_beside_it(*r, space)) << seed << " with " << budget;
+        ++(r->local_best ? local : other);
+        for (std::size_t i = 0; i < first_round.size(); ++i)
+          ASSERT_EQ(std::count(first_round.begin(), first_round.end(), first_round[i]), 1) << "tried twice";
+      }
+  EXPECT_GT(local, 100);
+  EXPECT_GT(other, 100);
 }
 
 SearchSpace of_nb(std::vector<std::int64_t> nb) {

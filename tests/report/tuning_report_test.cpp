@@ -60,10 +60,23 @@ TEST(TuningReport, SaysWhatIsBestAndHowItWasFound) {
           "1000  32  2  4  row  1rM        0  mix       4   98 Gflop/s  5 %      1\n");
   t.facts.hpl_dat_file = "best.dat";
   t.result.candidates = 9;
+  t.result.local_best = true;
   const std::string local = tuning_text(t.facts, kNoWidth);
   EXPECT_THAT(local, HasSubstr("HPL.dat written to best.dat\n"));
   EXPECT_THAT(local, HasSubstr("\na local best: 4 of 9 candidates were tried\n"));
+  EXPECT_THAT(local, Not(HasSubstr("--evaluations")));
+  EXPECT_EQ(tuning_json(t.facts)["local_best"], true);
+  t.result.local_best = false;
+  EXPECT_EQ(tuning_json(t.facts)["local_best"], false);
+  const std::string of_some = tuning_text(t.facts, kNoWidth);
+  EXPECT_THAT(of_some, HasSubstr("\nthe best of 4 of 9 candidates\n"));
+  EXPECT_THAT(of_some, HasSubstr("\nwarning: 6 predictions were not enough to end at a local best; "
+                                 "--evaluations 16 or more\n"));
+  t.result.untried = {"NB 96"};
+  EXPECT_THAT(tuning_text(t.facts, kNoWidth), Not(HasSubstr("local best"))) << "the values say it";
   t.result.complete = false;
+  t.result.untried = {};
+  EXPECT_THAT(tuning_text(t.facts, kNoWidth), Not(HasSubstr("best of")));
   EXPECT_THAT(tuning_text(t.facts, kNoWidth), Not(HasSubstr("local best")));
 }
 
