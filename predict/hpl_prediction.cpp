@@ -224,6 +224,7 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology
   WEFT_ASSIGN(const HplConfig config, laid_on_nodes(asked, platform.fabric, placement));
   WEFT_ASSIGN(const auto clock, replay::KernelClock::create(platform));
   ClosedFormPrediction out;
+  out.config = config;
   const hpl_gen::ClosedFormRun run{config.n, config.nb, config.p, config.q};
   // gamma: the dgemm of a middling update, mean over the ranks of the first host.
   const std::int64_t m = std::max<std::int64_t>(1, config.n / config.p / 2);

@@ -117,6 +117,7 @@ void set_names(HplPrediction& prediction, const topology::Platform& platform);
 
 // Beside it (hpl_gen/closed_form/closed_form.hpp, phase_model.hpp), with parameters read off the platform. All Gflop/s.
 struct ClosedFormPrediction {
+  hpl_gen::HplConfig config;  // as it would run (laid_on_nodes)
   double hpl = 0, mcl = 0, roofline = 0;
   double phases = 0;           // panel by panel, with look-ahead
   double gamma = 0;            // seconds per flop of a rank: its dgemm at NB

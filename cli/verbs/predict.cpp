@@ -101,9 +101,7 @@ Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask
     std::vector<predict::ClosedFormPrediction> closed;
     for (const auto& config : task.configs) {
       WEFT_ASSIGN(auto forms, predict::closed_forms(config, task.platform, options));
-      auto row = report::closed_form_json(config, forms);
-      row["platform"] = task.platform.name;
-      j["runs"].push_back(std::move(row));
+      j["runs"].push_back(report::closed_form_json(forms, task.platform, options));
       closed.push_back(forms);
     }
     text +=

@@ -97,6 +97,7 @@ Result<void> run(Options& o) {
 
   report::TuningFacts facts;
   facts.platform = platform.name;
+  facts.label = platform.label;
   facts.model = network::model_name(o.model, platform.fabric);
   facts.accuracy = options.accuracy;
   facts.pivots = o.hpl.pivots;

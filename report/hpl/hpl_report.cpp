@@ -27,6 +27,29 @@ Json forms_json(const predict::ClosedFormPrediction& closed) {
       {"beta_s_per_word", closed.beta}};
 }
 
+// The lines of HPL.dat that have no key of their own, and the run.
+Json config_json(const hpl_gen::HplConfig& c, const predict::PredictOptions& options) {
+  Json j{{"pmap", hpl_gen::name_of(c.pmap)},
+         {"pfact", hpl_gen::name_of(c.pfact)},
+         {"nbmin", c.nbmin},
+         {"ndiv", c.ndiv},
+         {"rfact", hpl_gen::name_of(c.rfact)},
+         {"bcast", hpl_gen::name_of(c.bcast)},
+         {"depth", c.depth},
+         {"swap", hpl_gen::name_of(c.swap)},
+         {"swap_threshold", c.swap_threshold},
+         {"map", options.map},
+         {"seed", options.seed},
+         {"noise", options.noise}};
+  add_node_grid(j, c);
+  return j;
+}
+
+// --on LABEL=PLATFORM; empty: it has none.
+std::string label_given(const predict::HplPrediction& run) {
+  return run.label == run.platform ? std::string() : run.label;
+}
+
 constexpr std::size_t kTextPoints = 20;
 constexpr std::size_t kFilePoints = 200;
 using Part = hpl_gen::PanelSeconds;
@@ -54,6 +77,10 @@ std::string config_text(const hpl_gen::HplConfig& c) {
                        hpl_gen::name_of(c.bcast), c.rochpl.split);
   return fmt::format("N {} NB {} on {} x {}, {}, depth {}, swap {}", c.n, c.nb, c.p, c.q,
                      hpl_gen::name_of(c.bcast), c.depth, hpl_gen::name_of(c.swap));
+}
+
+Table::Column column_of(const FactorisationPart& part) {
+  return {std::string(part.name), part.named_values ? Table::Align::kLeft : Table::Align::kRight};
 }
 
 // Ranks wait longer for panels than these are on their way: for others to factor them, which no network makes shorter.
@@ -234,13 +261,31 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
 std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
                               const std::vector<predict::ClosedFormPrediction>& closed,
                               const std::string& platform, std::size_t width) {
-  Table t({{"N"}, {"NB"}, {"P"}, {"Q"}, {"netlib eq. 3"}, {"layered"}, {"phases"}, {"roofline"}});
+  // What tells runs apart has a column, whether a form goes by it or not.
+  std::vector<hpl_gen::PanelFactorisation> factorisations;
+  for (const auto& c : configs) factorisations.push_back(hpl_gen::factorisation_of(c));
+  const auto parts = varying_parts(factorisations);
+  const auto varies = [&](auto hpl_gen::HplConfig::*line) {
+    return std::ranges::any_of(configs, [&](const auto& c) { return c.*line != configs.front().*line; });
+  };
+  const bool bcast = varies(&hpl_gen::HplConfig::bcast), depth = varies(&hpl_gen::HplConfig::depth);
+  std::vector<Table::Column> columns = {{"N"}, {"NB"}, {"P"}, {"Q"}};
+  for (const FactorisationPart& part : parts) columns.push_back(column_of(part));
+  if (bcast) columns.push_back({"bcast", Table::Align::kLeft});
+  if (depth) columns.push_back({"depth"});
+  columns.insert(columns.end(), {{"netlib eq. 3"}, {"layered"}, {"phases"}, {"roofline"}});
+  Table t(columns);
   const auto rate = [](double gflops) { return show(FlopRate(gflops * 1e9)); };
   for (std::size_t i = 0; i < configs.size(); ++i) {
     const auto& c = configs[i];
     const predict::ClosedFormPrediction& f = closed[i];
-    t.add({fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p), fmt::format("{}", c.q),
-           rate(f.hpl), rate(f.mcl), rate(f.phases), rate(f.roofline)});
+    std::vector<std::string> cells = {fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p),
+                                      fmt::format("{}", c.q)};
+    for (const FactorisationPart& part : parts) cells.push_back(part.text(factorisations[i]));
+    if (bcast) cells.emplace_back(hpl_gen::name_of(c.bcast));
+    if (depth) cells.push_back(fmt::format("{}", c.depth));
+    cells.insert(cells.end(), {rate(f.hpl), rate(f.mcl), rate(f.phases), rate(f.roofline)});
+    t.add(cells);
   }
   std::string out = fmt::format("closed forms for {}, nothing replayed\n{}", platform, t.text(width));
   std::vector<std::string> told;  // runs of other sizes may begin on other hosts
@@ -252,13 +297,19 @@ std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
   return out;
 }
 
-nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
-                                        const predict::ClosedFormPrediction& closed) {
-  return Json{{"n", config.n},
-              {"nb", config.nb},
-              {"p", config.p},
-              {"q", config.q},
-              {"closed_form", forms_json(closed)}};
+nlohmann::ordered_json closed_form_json(const predict::ClosedFormPrediction& closed,
+                                        const topology::Platform& platform,
+                                        const predict::PredictOptions& options) {
+  const hpl_gen::HplConfig& config = closed.config;
+  Json j{{"n", config.n},
+         {"nb", config.nb},
+         {"p", config.p},
+         {"q", config.q},
+         {"closed_form", forms_json(closed)},
+         {"platform", platform.name}};
+  if (!platform.label.empty()) j["label"] = platform.label;
+  j["config"] = config_json(config, options);
+  return j;
 }
 
 std::string predictions_text(const std::vector<predict::HplPrediction>& all,
@@ -286,9 +337,7 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
   std::vector<Table::Column> columns;
   if (several) columns.push_back({"platform", Table::Align::kLeft});
   columns.insert(columns.end(), {{"N"}, {"NB"}, {"P"}, {"Q"}});
-  for (const FactorisationPart& part : shown)
-    columns.push_back(
-        {std::string(part.name), part.named_values ? Table::Align::kLeft : Table::Align::kRight});
+  for (const FactorisationPart& part : shown) columns.push_back(column_of(part));
   columns.insert(
       columns.end(),
       {{"bcast", Table::Align::kLeft}, {"depth"}, {"swap", Table::Align::kLeft}, {"time"}, {"rate"}});
@@ -357,25 +406,13 @@ Json prediction_json(const predict::HplPrediction& run, const predict::ClosedFor
   Json j;
   j["schema"] = "weft.predict/1";
   j["platform"] = run.platform;
-  if (run.label != run.platform) j["label"] = run.label;
+  if (const std::string label = label_given(run); !label.empty()) j["label"] = label;
   j["model"] = sharing_json(run.model, options.accuracy);
   j["n"] = c.n;
   j["nb"] = c.nb;
   j["p"] = c.p;
   j["q"] = c.q;
-  j["config"] = Json{{"pmap", hpl_gen::name_of(c.pmap)},
-                     {"pfact", hpl_gen::name_of(c.pfact)},
-                     {"nbmin", c.nbmin},
-                     {"ndiv", c.ndiv},
-                     {"rfact", hpl_gen::name_of(c.rfact)},
-                     {"bcast", hpl_gen::name_of(c.bcast)},
-                     {"depth", c.depth},
-                     {"swap", hpl_gen::name_of(c.swap)},
-                     {"swap_threshold", c.swap_threshold},
-                     {"map", options.map},
-                     {"seed", options.seed},
-                     {"noise", options.noise}};
-  add_node_grid(j["config"], c);
+  j["config"] = config_json(c, options);
   j["time_s"] = run.time_s;
   j["gflops"] = run.gflops;
   j["efficiency"] = run.efficiency;
@@ -467,7 +504,8 @@ std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
                                       "phases_gflops",
                                       "platform",
                                       "seed",
-                                      "ndiv"});
+                                      "ndiv",
+                                      "label"});
   const auto number = predict::exact_number;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const predict::HplPrediction& r = runs[i];
@@ -497,7 +535,8 @@ std::string predictions_csv(const std::vector<predict::HplPrediction>& runs,
                              number(closed[i].phases),
                              r.platform,
                              fmt::format("{}", seeds[i]),
-                             fmt::format("{}", c.ndiv)});
+                             fmt::format("{}", c.ndiv),
+                             label_given(r)});
   }
   return out;
 }

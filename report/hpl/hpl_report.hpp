@@ -46,7 +46,8 @@ struct CurvePoint {
 [[nodiscard]] std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
                                             const std::vector<predict::ClosedFormPrediction>& closed,
                                             const std::string& platform, std::size_t width);
-[[nodiscard]] nlohmann::ordered_json closed_form_json(const hpl_gen::HplConfig& config,
-                                                      const predict::ClosedFormPrediction& closed);
+[[nodiscard]] nlohmann::ordered_json closed_form_json(const predict::ClosedFormPrediction& closed,
+                                                      const topology::Platform& platform,
+                                                      const predict::PredictOptions& options);
 
 }  // namespace weft::report

@@ -128,6 +128,7 @@ nlohmann::ordered_json tuning_json(const TuningFacts& facts) {
   Json j;
   j["schema"] = "weft.tune/1";
   j["platform"] = facts.platform;
+  if (!facts.label.empty()) j["label"] = facts.label;
   j["model"] = sharing_json(facts.model, facts.accuracy);
   j["base_gflops"] = result.base.gflops;
   j["best_gflops"] = result.best.gflops;

@@ -14,6 +14,7 @@ namespace weft::report {
 // Pointers are borrowed and never null; the ranking is not empty.
 struct TuningFacts {
   std::string platform;    // its name
+  std::string label;       // that it was given; empty: none
   std::string_view model;  // that shared the links
   double accuracy = 0;     // of it; 0: exact
   std::string pivots;      // where they come from, as it was asked

@@ -126,5 +126,40 @@ TEST(PredictHpl, RunsThatDifferInHowAPanelIsFactoredAreToldApart) {
   EXPECT_THAT(plain.out, Not(AnyOf(HasSubstr("nbmin"), HasSubstr("ndiv"))));
 }
 
+// Two platforms of one name, which only their labels tell apart, and what does not change a closed form.
+TEST(PredictHpl, RowsHaveTheLabelOfTheirPlatformAndEveryLineThatVaries) {
+  const Workspace here;
+  const std::string platform = "topology { family: \"crossbar\" set: \"n=4\" }\n";
+  here.write("x/p.textproto", platform + "host { speed: \"1Gflops\" }\n");
+  here.write("y/p.textproto", platform + "host { speed: \"2Gflops\" }\n");
+  const std::string on =
+      " --on a=x/p.textproto --on b=y/p.textproto --n 400 --nb 50 --p 2 --q 2 --depth 0,1 ";
+  const Outcome o = here.weft("predict hpl" + on + "--csv c.csv");
+  ASSERT_EQ(o.exit_code, 0) << o.err;
+  std::istringstream csv(here.read("c.csv"));
+  std::vector<std::string> labels;
+  for (std::string line; std::getline(csv, line);) labels.push_back(line.substr(line.rfind(',') + 1));
+  EXPECT_EQ(labels, (std::vector<std::string>{"label", "a", "a", "b", "b"}));
+
+  const Outcome forms = here.weft("predict hpl" + on + "--bcast 0,4 --nbmin 4,8 --closed-form --json j.json");
+  ASSERT_EQ(forms.exit_code, 0) << forms.err;
+  EXPECT_THAT(forms.out, ContainsRegex("NB +P +Q +nbmin +bcast +depth +netlib"));
+  std::set<std::string> told;
+  const json j = json::parse(here.read("j.json"));
+  for (const json& row : j["runs"])
+    told.insert(row["label"].dump() + row["config"]["depth"].dump() + row["config"]["bcast"].dump() +
+                row["config"]["nbmin"].dump());
+  EXPECT_EQ(told.size(), 16u);
+  const Outcome one = here.weft("predict hpl --on x/p.textproto --n 400 --nb 50 --closed-form --json j.json");
+  ASSERT_EQ(one.exit_code, 0) << one.err;
+  EXPECT_FALSE(json::parse(here.read("j.json"))["runs"][0].contains("label"));
+  EXPECT_THAT(one.out, Not(HasSubstr("depth")));
+
+  const Outcome tuned =
+      here.weft("tune hpl --on a=x/p.textproto --n 400 --nb 50 --p 2 --q 2 --evaluations 8 --json -");
+  ASSERT_EQ(tuned.exit_code, 0) << tuned.err;
+  EXPECT_EQ(json::parse(tuned.out)["label"], "a");
+}
+
 }  // namespace
 }  // namespace weft::testing::predict_seeds_test

@@ -80,6 +80,14 @@ TEST(TuningReport, SaysWhatIsBestAndHowItWasFound) {
   EXPECT_THAT(tuning_text(t.facts, kNoWidth), Not(HasSubstr("local best")));
 }
 
+TEST(TuningReport, TheLabelOfThePlatformIsToldWhereThereIsOne) {
+  Tuned t;
+  EXPECT_FALSE(tuning_json(t.facts).contains("label"));
+  t.facts.label = "old";
+  EXPECT_EQ(tuning_json(t.facts)["platform"], "a machine");
+  EXPECT_EQ(tuning_json(t.facts)["label"], "old");
+}
+
 // The text has the first twelve, files have all.
 TEST(TuningReport, FilesHaveTheWholeRanking) {
   Tuned t;
