@@ -382,7 +382,7 @@ std::string search_json(const SearchFacts& f) {
   j["link_bound_s"] = r.link.seconds;
   j["link_bound_link"] = w.links() > 0 ? bound_link(f) : "";
   j["step_load_bound_s"] = r.step_load_s > 0 ? nlohmann::ordered_json(r.step_load_s) : nullptr;
-  j["lower_bound_s"] = r.lower_s;
+  j["lower_bound_s"] = f.placement != nullptr ? f.placement->lower_s : r.lower_s;
   j["symmetries"] = number(r.symmetries);
   j["found_by"] = r.stage;
   j["best"] = sends_json(f, r.best);

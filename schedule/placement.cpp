@@ -371,6 +371,8 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
   const bool meets_ports = r.port_s > 0 && !sooner(r.port_s, r.search.best_s);
   const bool meets_open = r.enumerated && !sooner(open_s, r.search.best_s);
   r.proven = !r.search.best.empty() && (meets_open || meets_ports);
+  r.lower_s =
+      r.proven ? r.search.best_s : std::max(r.port_s, r.enumerated ? std::min(open_s, r.search.best_s) : 0);
   return r;
 }
 

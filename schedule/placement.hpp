@@ -37,6 +37,7 @@ struct PlacementResult {
   bool interrupted = false;
   std::size_t best = 0;  // in classes
   double port_s = 0;     // what the busiest rank's port needs, wherever it is placed
+  double lower_s = 0;    // no schedule of any placement is faster; search.lower_s: none of the best placement
   Workload workload;     // of the best
   SearchResult search;   // of the best
 };

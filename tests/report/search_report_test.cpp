@@ -91,6 +91,20 @@ TEST(SearchReport, MoreSchedulesThanADoubleHoldsAreNull) {
   EXPECT_THAT(search_text(s.facts), HasSubstr("3 messages, over 10^308 schedules, async"));
 }
 
+// The result is that of the best placement, whose own bound says nothing of others.
+TEST(SearchReport, TheLowerBoundIsThatOfAllPlacementsWhereTheyWereSearched) {
+  Searched s(schedule::Mode::kAsync);
+  const double alone = s.result.lower_s;
+  EXPECT_EQ(nlohmann::json::parse(search_json(s.facts))["lower_bound_s"], alone);
+  schedule::PlacementResult placement;
+  placement.lower_s = alone / 2;
+  s.facts.placement = &placement;
+  const auto j = nlohmann::json::parse(search_json(s.facts));
+  EXPECT_EQ(j["lower_bound_s"], alone / 2);
+  EXPECT_EQ(j["link_bound_s"], s.result.link.seconds);
+  EXPECT_EQ(j["proved_optimal"], false);
+}
+
 TEST(SearchReport, JsonAndCsvAgreeOnTheSchedule) {
   const Searched s(schedule::Mode::kAsync);
   const auto j = nlohmann::json::parse(search_json(s.facts));
