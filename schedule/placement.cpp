@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -18,6 +19,8 @@ namespace weft::schedule {
 namespace {
 
 constexpr double kMaxPlacements = 50'000;
+// Where every class is wanted: 8 bytes a placement and some 200 a class, which is 100 MB without any symmetry.
+constexpr double kMaxOfEveryClass = 500'000;
 // Hosts beyond which their symmetries are not looked for: the search reads a route per pair.
 constexpr std::uint32_t kMaxSymmetricHosts = 64;
 
@@ -197,6 +200,7 @@ void enumerate(const Exchange& e, const Injections& all, const SymmetryGroup& of
   }
   std::vector<std::uint32_t> members(n, 0);
   for (std::uint32_t i = 0; i < n; ++i) ++members[orbits.find(i)];
+  r.classes.reserve(n - static_cast<std::size_t>(std::ranges::count(members, 0u)));
   for (std::uint32_t i = 0; i < n; ++i) {
     if (members[i] == 0) continue;
     all.decode(i, host);
@@ -254,9 +258,14 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
   const bool share = messages_share(o.model);
   PlacementResult r;
   const Injections all(e.ranks, hosts);
+  if (o.every_class && all.count() > kMaxOfEveryClass)
+    return not_supported(
+        fmt::format("every class of {:.3g} placements", all.count()),
+        fmt::format("at most {:.0f}; without --exhaustive the best of annealing are searched",
+                    kMaxOfEveryClass));
   r.placements = all.count();
   r.port_s = port_bound(e, fabric, hosts, share);
-  r.enumerated = all.count() <= kMaxPlacements;
+  r.enumerated = o.every_class || all.count() <= kMaxPlacements;
   if (r.enumerated) {
     WEFT_ASSIGN(const SymmetryGroup group, host_symmetry(fabric, hosts));
     enumerate(e, all, group, r);
@@ -294,7 +303,7 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
   };
 
   // What several processes do: classes whose turn has not come may be done before those ahead of them.
-  std::vector<std::optional<SearchResult>> done(r.classes.size());
+  std::map<std::size_t, SearchResult> done;
   if (control.kept != nullptr) {
     std::optional<Error> failed;
     PieceWork<SearchResult> work;
@@ -322,7 +331,7 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
       for (const std::size_t k : taken) {
         if (k >= i) break;
         if (best && cannot_be_better(k, *best)) continue;
-        if (!best || sooner(done[k]->best_s, *best)) best = done[k]->best_s;
+        if (!best || sooner(done.at(k).best_s, *best)) best = done.at(k).best_s;
       }
       return !best || !cannot_be_better(i, *best);
     };
@@ -339,16 +348,19 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     PlacementClass& c = r.classes[i];
     const bool found = !r.search.best.empty();
     if (found && cannot_be_better(i, r.search.best_s)) continue;
-    if (!done[i] && (control.kept != nullptr || (looked && control.stopped()))) {
+    const auto known = done.find(i);
+    if (known == done.end() && (control.kept != nullptr || (looked && control.stopped()))) {
       r.interrupted = true;
       open_s = std::min(open_s, c.link_s);
       continue;
     }
-    if (!done[i]) {
-      WEFT_ASSIGN(done[i], search_class(c));
+    SearchResult s;
+    if (known != done.end()) {
+      s = std::move(known->second);
+    } else {
+      WEFT_ASSIGN(s, search_class(c));
     }
     looked = true;
-    SearchResult s = std::move(*done[i]);
     if (s.proof == Proof::kNone) open_s = std::min(open_s, s.lower_s);
     r.interrupted = r.interrupted || s.interrupted;
     if (s.best.empty()) continue;  // stopped before its first schedule

@@ -172,6 +172,8 @@ TEST(SearchVerb, MistakesAreAnswered) {
   fails("halo --grid 4x2 --bytes 1MiBx2MiBx3MiB --on cs-storm", 2, "more sizes than dimensions");
   fails("halo --grid 4x2 --on cs-storm --model foo", 2, "unknown network model");
   fails("halo --grid 4x4x4 --exhaustive --on torus:dims=4x4x4", 2, "enumeration of");
+  fails("halo --grid 4x2 --exhaustive --place search --on cs-storm-16", 2,
+        "every class of 5.19e+08 placements");
 }
 
 }  // namespace

@@ -91,5 +91,35 @@ TEST(Placement, NoPlacementIsSoonerThanTheBoundForAll) {
   EXPECT_GT(open, 10) << "searches that prove nothing";
 }
 
+// Nine GPUs on three switches, more placements of eight ranks than are listed unasked: no symmetry of the tree but the
+// identity leaves one as it is, so classes are 9! / (3!^3 3!) as many.
+TEST(Placement, EveryClassIsSearchedWhereThatIsAskedFor) {
+  const auto p = load("pcie:tree=rc(3*switch(3*gpu))");
+  std::vector<Message> messages;
+  for (std::uint32_t r = 0; r < 8; ++r) messages.push_back({r, (r + 1) % 8, Bytes((1 + r % 3) * 1'000'000)});
+  const Exchange e = make_exchange(8, messages);
+  PlacementOptions o;
+  const auto some = search_placement(e, p.fabric, 9, o, {});
+  ASSERT_TRUE(some);
+  EXPECT_FALSE(some->enumerated);
+  o.every_class = true;
+  const auto all = search_placement(e, p.fabric, 9, o, {});
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_TRUE(all->enumerated);
+  EXPECT_TRUE(all->proven);
+  EXPECT_EQ(all->host_classes, 280u);
+  EXPECT_EQ(all->classes.size(), 280u) << "the messages differ, so they have no symmetry of their own";
+  std::uint64_t members = 0;
+  for (const PlacementClass& c : all->classes) {
+    EXPECT_TRUE(c.searched);
+    members += c.members;
+  }
+  EXPECT_EQ(members, 362880u);
+  EXPECT_LE(all->search.best_s, some->search.best_s * (1 + 1e-9));
+  const auto too_many = search_placement(e, load("cs-storm-16").fabric, 16, o, {});
+  ASSERT_FALSE(too_many);
+  EXPECT_EQ(too_many.error().code, ErrorCode::kNotSupported);
+}
+
 }  // namespace
 }  // namespace weft::schedule::placement_test
