@@ -9,10 +9,12 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "core/rng.hpp"
 #include "network/sharing.hpp"
 #include "schedule/link_colors.hpp"
+#include "topology/routing/choice.hpp"
 #include "topology/routing/route_cache.hpp"
 
 namespace weft::schedule {
@@ -96,21 +98,37 @@ std::vector<HostId> as_hosts(const std::vector<std::uint32_t>& host) {
   return out;
 }
 
-// Link bounds of many placements: seconds in each lane by pair of hosts, looked up once. Lanes as in Workload.
+// What a placement asks of the links: the most of any lane, which is its link bound, then how much is on all of them.
+struct LaneLoad {
+  double most_s = 0;
+  double squares = 0;  // sum over lanes, s^2
+  auto operator<=>(const LaneLoad&) const = default;
+};
+
+// Loads of many placements, routes looked up once. Lanes as in Workload.
 class Bounds {
  public:
   Bounds(const Exchange& e, const topology::Fabric& fabric, bool share)
-      : e_(e), fabric_(fabric), routes_(fabric), share_(share) {
+      : e_(e), fabric_(fabric), routes_(fabric), share_(share), capacity_(fabric.links().capacity) {
     if (share) groups_ = network::link_groups(fabric);
-    load_.resize(fabric.link_count() + groups_.capacity.size());
+    capacity_.insert(capacity_.end(), groups_.capacity.begin(), groups_.capacity.end());
+    bytes_.resize(capacity_.size());
   }
   // Error: no route.
-  Result<double> of(const std::vector<std::uint32_t>& host) {
-    std::fill(load_.begin(), load_.end(), 0);
-    double most = 0;
+  Result<LaneLoad> of(const std::vector<std::uint32_t>& host) {
+    LaneLoad load;
+    const auto settle = [&] {
+      for (const std::size_t lane : used_) {
+        const double seconds = bytes_[lane] / capacity_[lane];
+        load.most_s = std::max(load.most_s, seconds);
+        load.squares += seconds * seconds;
+        bytes_[lane] = 0;
+      }
+      used_.clear();
+    };
     std::uint32_t sender = 0;
     for (const Message& m : e_.messages) {  // by sender
-      if (!share_ && m.src != sender) std::fill(load_.begin(), load_.end(), 0);
+      if (!share_ && m.src != sender) settle();
       sender = m.src;
       const auto route = routes_.find(HostId(host[m.src]), HostId(host[m.dst]));
       if (!route.reachable)
@@ -118,18 +136,21 @@ class Bounds {
             {}, "a message has no route",
             fabric_.host_name(HostId(host[m.src])) + " to " + fabric_.host_name(HostId(host[m.dst])),
             "a platform on which all partners reach each other");
+      // Whole numbers, so that the order of messages changes no sum.
       const auto bytes = static_cast<double>(m.bytes.value());
-      const auto add = [&](std::size_t lane, double capacity) {
-        load_[lane] += bytes / capacity;
-        most = std::max(most, load_[lane]);
+      if (bytes == 0) continue;
+      const auto add = [&](std::size_t lane) {
+        if (bytes_[lane] == 0) used_.push_back(lane);
+        bytes_[lane] += bytes;
       };
       for (LinkId l : route.links) {
-        add(l.index(), fabric_.links().capacity[l.index()]);
+        add(l.index());
         const std::uint32_t group = groups_.empty() ? kNoTie : groups_.of_link[l.index()];
-        if (group != kNoTie) add(fabric_.link_count() + std::size_t{group}, groups_.capacity[group]);
+        if (group != kNoTie) add(fabric_.link_count() + std::size_t{group});
       }
     }
-    return most;
+    settle();
+    return load;
   }
 
  private:
@@ -138,7 +159,88 @@ class Bounds {
   topology::RouteCache routes_;
   bool share_;
   congestion::LinkGroups groups_;
-  std::vector<double> load_;  // by link, then by group
+  // by link, then by group
+  std::vector<double> capacity_;
+  std::vector<double> bytes_;
+  std::vector<std::size_t> used_;  // lanes that carry something
+};
+
+// A number that is the same for placements which a symmetry of hosts or exchange maps onto each other, and nearly never for others:
+// colour refinement (Weisfeiler and Leman) of what find_symmetry() compares, messages with their senders and routes. Unlike the
+// symmetries themselves it needs no pass over all pairs of hosts.
+class Kinds {
+ public:
+  Kinds(const Exchange& e, const topology::Fabric& fabric)
+      : e_(e), routes_(fabric), of_link_(fabric.link_count(), kUnknown), carried_(fabric.link_count()) {
+    LinkColors colors(fabric);
+    for (std::uint32_t l = 0; l < fabric.link_count(); ++l) {
+      color_.push_back(colors.of(LinkId(l)));
+      tie_.push_back(colors.tie(LinkId(l)));
+      if (tie_.back() != kNoTie && tie_.back() >= tied_.size()) tied_.resize(std::size_t{tie_.back()} + 1);
+    }
+  }
+  // All messages have a route.
+  std::uint64_t of(const std::vector<std::uint32_t>& host) {
+    using topology::mix_hash;
+    for (const std::uint32_t l : links_) of_link_[l] = kUnknown;
+    links_.clear();
+    route_.clear();
+    start_.assign(1, 0);
+    message_.clear();
+    for (const Message& m : e_.messages) {
+      for (const LinkId l : routes_.find(HostId(host[m.src]), HostId(host[m.dst])).links) {
+        route_.push_back(l.index());
+        if (of_link_[l.index()] != kUnknown) continue;
+        of_link_[l.index()] = color_[l.index()];
+        links_.push_back(l.index());
+      }
+      start_.push_back(route_.size());
+      message_.push_back(mix_hash(m.bytes.value(), 0));
+    }
+    for (int round = 0; round < kRounds; ++round) {
+      sent_.assign(e_.ranks, 0);
+      for (const std::uint32_t l : links_) {
+        carried_[l] = 0;
+        if (tie_[l] != kNoTie) tied_[tie_[l]] = 0;
+      }
+      for (std::size_t m = 0; m < message_.size(); ++m) {
+        sent_[e_.messages[m].src] += mix_hash(message_[m], 0);
+        for (std::size_t i = start_[m]; i < start_[m + 1]; ++i)
+          carried_[route_[i]] += mix_hash(message_[m], i - start_[m]);
+      }
+      for (const std::uint32_t l : links_) {
+        of_link_[l] = mix_hash(of_link_[l], carried_[l]) & ~kUnknown;
+        if (tie_[l] != kNoTie) tied_[tie_[l]] += mix_hash(of_link_[l], 0);
+      }
+      for (std::size_t m = 0; m < message_.size(); ++m) {
+        message_[m] = mix_hash(message_[m], sent_[e_.messages[m].src]);
+        for (std::size_t i = start_[m]; i < start_[m + 1]; ++i) {
+          const std::uint32_t l = route_[i];
+          message_[m] = mix_hash(message_[m], of_link_[l]);
+          if (tie_[l] != kNoTie) message_[m] = mix_hash(message_[m], tied_[tie_[l]]);
+        }
+      }
+    }
+    std::uint64_t sum = 0;
+    for (const std::uint64_t m : message_) sum += mix_hash(m, 0);
+    return sum;
+  }
+
+ private:
+  static constexpr int kRounds = 4;
+  static constexpr std::uint64_t kUnknown = std::uint64_t{1} << 63;
+  const Exchange& e_;
+  topology::RouteCache routes_;
+  std::vector<std::uint32_t> color_;  // by link of the fabric, as the two below
+  std::vector<std::uint32_t> tie_;
+  std::vector<std::uint64_t> of_link_;
+  std::vector<std::uint64_t> carried_;
+  std::vector<std::uint64_t> tied_;     // by tie
+  std::vector<std::uint64_t> sent_;     // by rank
+  std::vector<std::uint64_t> message_;  // by message
+  std::vector<std::uint32_t> links_;    // that are on a route
+  std::vector<std::uint32_t> route_;
+  std::vector<std::size_t> start_;  // messages + 1
 };
 
 // What the busiest rank sends by the fastest link out of any host, or receives by the fastest into one, or both by the pair that
@@ -211,38 +313,49 @@ void enumerate(const Exchange& e, const Injections& all, const SymmetryGroup& of
 Result<void> anneal_placements(const Exchange& e, const topology::Fabric& fabric, std::uint32_t hosts,
                                const PlacementOptions& o, const Control& control, PlacementResult& r) {
   Bounds bounds(e, fabric, messages_share(o.model));
+  Kinds kinds(e, fabric);
   Rng rng(o.search.seed);
   std::vector<std::uint32_t> host(hosts);  // of slot: the first `ranks` slots are ranks
   std::iota(host.begin(), host.end(), 0u);
-  std::set<std::vector<std::uint32_t>> seen;
-  const auto keep = [&](double seconds) {
-    std::vector<std::uint32_t> placed(host.begin(), host.begin() + e.ranks);
-    if (!seen.insert(placed).second) return;
-    r.classes.push_back({as_hosts(placed), 1, seconds, false, 0, 0, 0, Proof::kNone, false});
-    std::stable_sort(r.classes.begin(), r.classes.end(),
-                     [](const PlacementClass& a, const PlacementClass& b) { return a.link_s < b.link_s; });
-    if (r.classes.size() > o.tries) r.classes.pop_back();
+  using Placed = std::pair<LaneLoad, std::vector<std::uint32_t>>;
+  std::vector<Placed> best;  // ascending
+  std::set<std::uint64_t> seen;
+  const auto keep = [&](const LaneLoad& load) {
+    if (!seen.insert(kinds.of(host)).second) return false;
+    Placed placed{load, {host.begin(), host.begin() + e.ranks}};
+    best.insert(std::ranges::upper_bound(best, load, {}, &Placed::first), std::move(placed));
+    return true;
   };
-  WEFT_ASSIGN(double cost, bounds.of(host));
-  keep(cost);
-  double best = cost;
+  WEFT_ASSIGN(LaneLoad load, bounds.of(host));
+  keep(load);
+  // Ranks in order stay, whatever their bound: a search is never worse than none.
+  const Placed given = std::move(best.front());
+  best.clear();
+  const auto meets_ports = [&](const LaneLoad& l) { return !sooner(r.port_s, l.most_s); };
+  LaneLoad least = load;
+  std::uint64_t last_new = 0;
   for (std::uint64_t k = 0; k < o.moves && !control.stopped(); ++k) {
     const double cooled = static_cast<double>(k) / static_cast<double>(o.moves);
-    const double temperature = best * 0.1 * std::pow(0.01, cooled);
+    const double temperature = least.most_s * 0.1 * std::pow(0.01, cooled);
     const auto i = static_cast<std::uint32_t>(rng.below(e.ranks));
     const auto j = static_cast<std::uint32_t>(rng.below(hosts));
     if (i == j) continue;
     std::swap(host[i], host[j]);
-    WEFT_ASSIGN(const double next, bounds.of(host));
-    if (next <= cost - temperature * std::log(1 - rng.unit())) {
-      cost = next;
-      if (r.classes.size() < o.tries || cost < r.classes.back().link_s) keep(cost);
-      best = std::min(best, cost);
-    } else {
+    WEFT_ASSIGN(const LaneLoad next, bounds.of(host));
+    if (next.most_s > load.most_s - temperature * std::log(1 - rng.unit())) {
       std::swap(host[i], host[j]);
+    } else {
+      load = next;
+      if ((best.size() < o.tries || load < best.back().first) && keep(load)) last_new = k;
+      if (best.size() > o.tries) best.pop_back();
+      least = std::min(least, load);
     }
-    if (!sooner(r.port_s, r.classes.back().link_s) && r.classes.size() == o.tries) break;
+    // Nothing has a lower bound, and what is kept gets no better (or no more: on a crossbar all are of one kind).
+    if (meets_ports(least) && k - last_new > o.moves / 16) break;
   }
+  best.insert(std::ranges::lower_bound(best, given.first, {}, &Placed::first), given);
+  for (const auto& [l, placed] : best)
+    r.classes.push_back({as_hosts(placed), 1, l.most_s, false, 0, 0, 0, Proof::kNone, false});
   return {};
 }
 
@@ -273,7 +386,8 @@ Result<PlacementResult> search_placement(const Exchange& e, const topology::Fabr
     for (PlacementClass& c : r.classes) {
       std::vector<std::uint32_t> host;
       for (HostId h : c.host) host.push_back(h.index());
-      WEFT_ASSIGN(c.link_s, bounds.of(host));
+      WEFT_ASSIGN(const LaneLoad load, bounds.of(host));
+      c.link_s = load.most_s;
     }
     std::stable_sort(
         r.classes.begin(), r.classes.end(),

@@ -1,10 +1,11 @@
 // Placement: which rank on which host, searched together with the order of messages.
 //
 // Two placements that a symmetry of the hosts or of the exchange maps onto each other have equal times, so one
-// per class is looked at. Few placements (8 ranks on 8 GPUs: 40,320; up to 500,000 where every class is asked for): all
-// classes, in ascending order of their link bound, until the best time found is no longer above the bound of the next; so
-// the best placement is proven. Many: annealing on the link bound, then the schedules of the best placements; proven if the time
-// meets what the ports of the hosts alone need, which no placement changes.
+// per class is looked at. Few placements (8 ranks on 8 GPUs: 40,320; up to 500,000 where every class is asked
+// for): all classes, in ascending order of their link bound, until the best time found is no longer above the
+// bound of the next; so the best placement is proven. Many: annealing on the link bound, then the schedules of
+// the best placements, one of each class, and of the ranks in order; proven if the time meets what the ports of
+// the hosts alone need, which no placement changes.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +48,7 @@ struct PlacementOptions {
   std::string_view model = "pcie";
   bool every_class = false;  // search all classes, also those that cannot be better
   std::uint64_t moves = 200'000;
-  std::uint32_t tries = 8;  // placements whose schedules are searched where they are too many
+  std::uint32_t tries = 8;  // of too many, whose schedules are searched beside those of ranks in order
 };
 
 // Hosts 0..hosts-1 may take one rank each. Errors: fewer hosts than ranks; kNotSupported: every class of too many

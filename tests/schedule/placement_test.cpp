@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,7 +65,7 @@ TEST(Placement, NoPlacementIsSoonerThanTheBoundForAll) {
     return out;
   }();
   int open = 0;
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 120; ++round) {
     SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + ", round " + std::to_string(round));
     const bool listed = round % 2 == 0;
     const topology::Platform& p = platforms[listed ? 0 : 1];
@@ -119,6 +120,85 @@ TEST(Placement, EveryClassIsSearchedWhereThatIsAskedFor) {
   const auto too_many = search_placement(e, load("cs-storm-16").fabric, 16, o, {});
   ASSERT_FALSE(too_many);
   EXPECT_EQ(too_many.error().code, ErrorCode::kNotSupported);
+}
+
+// The classes of placements on nine GPUs of three switches are the partitions of the ranks to switches, 280 of eight ranks. One
+// message has the say, beside which others differ and weigh nothing, so that annealing goes everywhere.
+TEST(Placement, AnnealingKeepsOnePlacementOfEachClass) {
+  const auto p = load("pcie:tree=rc(3*switch(3*gpu))");
+  std::vector<Message> messages{{0, 1, Bytes(1'000'000'000)}};
+  for (std::uint32_t r = 1; r < 8; ++r) messages.push_back({r, (r + 1) % 8, Bytes(100 + r)});
+  PlacementOptions o;
+  o.tries = 1000;
+  const auto r = search_placement(make_exchange(8, messages), p.fabric, 9, o, {});
+  ASSERT_TRUE(r) << r.error().message();
+  ASSERT_FALSE(r->enumerated);
+  EXPECT_EQ(r->classes.size(), 280u);
+  std::set<std::set<std::set<std::uint32_t>>> partitions;
+  for (const PlacementClass& c : r->classes) {
+    std::vector<std::set<std::uint32_t>> on(3);
+    for (std::uint32_t rank = 0; rank < 8; ++rank) on[c.host[rank].index() / 3].insert(rank);
+    partitions.insert({on.begin(), on.end()});
+  }
+  EXPECT_EQ(partitions.size(), 280u);
+  // Here all are one: annealing ends though it never has as many as it may keep.
+  const auto one = load("crossbar:n=9,bw=10GB/s");
+  EXPECT_EQ(search_placement(make_exchange(8, messages), one.fabric, 9, o, {})->classes.size(), 1u);
+}
+
+// Two pairs of ranks are alike among six that all send to each other: annealing finds as many classes as are listed, which the
+// symmetries of hosts and exchange tell, also where capacities are tied. Only 1 GB of one message has the say.
+TEST(Placement, AnnealingFindsTheClassesThatAreListed) {
+  const std::array<std::uint32_t, 6> kind{0, 1, 2, 3, 2, 3};
+  std::vector<Message> messages;
+  for (std::uint32_t a = 0; a < 6; ++a)
+    for (std::uint32_t b = 0; b < 6; ++b)
+      if (a != b)
+        messages.push_back(
+            {a, b,
+             Bytes(a + b == 1 && a == 0 ? 1'000'000'000
+                                        : 100 + 7 * kind[a] + kind[b] + (a / 2 == b / 2 ? 50 : 0))});
+  const Exchange e = make_exchange(6, messages);
+  for (const char* tree :
+       {"rc(3*switch(3*gpu))", "rc(2*switch(2*gpu) 5*gpu)", "rc(3*switch(3*gpu)),both_bw=12GB/s"}) {
+    const auto p = load(std::string("pcie:bw=10GB/s,tree=") + tree);
+    PlacementOptions o;
+    o.model = "max-min";
+    o.tries = 100'000;
+    o.search.evaluations = o.search.nodes = 1;
+    o.search.sample = 0;
+    const auto annealed = search_placement(e, p.fabric, 9, o, {});
+    o.every_class = true;
+    const auto listed = search_placement(e, p.fabric, 9, o, {});
+    ASSERT_TRUE(annealed && listed);
+    EXPECT_FALSE(annealed->enumerated);
+    EXPECT_LT(listed->classes.size(), listed->host_classes);
+    EXPECT_EQ(annealed->classes.size(), listed->classes.size()) << tree;
+  }
+}
+
+// Ranks in order are looked at whatever their link bound, so a search is no worse than none.
+TEST(Placement, ASearchIsNeverWorseThanRanksInOrder) {
+  const std::uint64_t seed = congestion::problems::base_seed(71);
+  Rng rng(seed);
+  int in_order = 0;
+  for (int round = 0; round < 60; ++round) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed) + ", round " + std::to_string(round));
+    const auto p = load(round % 2 == 0 ? "crossbar:n=5,node=hd-pex" : "pcie:switches=2,cards=5,gpus=1");
+    const Exchange e = random_exchange(7, 2, rng);
+    PlacementOptions o;
+    o.search.mode = round % 4 < 2 ? Mode::kBarrier : Mode::kAsync;
+    o.tries = 1;
+    o.moves = 1;
+    const auto r = search_placement(e, p.fabric, p.fabric.rank_hosts(), o, {});
+    ASSERT_TRUE(r) << r.error().message();
+    ASSERT_FALSE(r->enumerated);
+    std::vector<HostId> host;
+    for (std::uint32_t k = 0; k < 7; ++k) host.emplace_back(k);
+    EXPECT_LE(r->search.best_s, best_on(p, e, host, "pcie", o.search.mode) * (1 + 1e-9));
+    in_order += r->classes[r->best].host == host ? 1 : 0;
+  }
+  EXPECT_GT(in_order, 5);
 }
 
 }  // namespace
