@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
@@ -255,15 +256,36 @@ double message_time(const schedule::Workload& w) {
   return longest;
 }
 
-std::vector<schedule::Phase> steps_of(const SearchFacts& f) {
-  if (f.mode == Mode::kAsync) return f.best;
-  std::vector<schedule::Phase> steps;
-  for (const schedule::Phase& p : f.best) {
-    if (steps.empty() || steps.back().step != p.step) {
-      steps.push_back(p);
-    } else {
-      steps.back().to_s = p.to_s;
+std::vector<Step> steps_of(const SearchFacts& f) {
+  std::vector<Step> steps;
+  for (auto p = f.best.begin(); p != f.best.end();) {
+    auto end = p + 1;
+    while (end != f.best.end() && end->step == p->step) ++end;
+    Step s{p->step, p->from_s, std::prev(end)->to_s, p->messages, p->rate_Bps, {}, {}};
+    s.bytes.resize(s.messages.size());
+    std::vector<double> taken_s(s.messages.size());
+    std::vector<std::uint8_t> changes(s.messages.size());
+    std::set<std::uint32_t> congested;
+    for (; p != end; ++p) {
+      const double lasts = p->to_s - p->from_s;
+      // Messages that end together may do so within a rounding.
+      if (lasts > schedule::kSameTime * (s.to_s - s.from_s)) {
+        const auto full = congested_links(*f.workload, *p);
+        congested.insert(full.begin(), full.end());
+      }
+      for (std::size_t i = 0; i < p->messages.size(); ++i) {
+        // All are on their way when the step begins.
+        const auto at = std::ranges::lower_bound(s.messages, p->messages[i]) - s.messages.begin();
+        const auto k = static_cast<std::size_t>(at);
+        s.bytes[k] += p->rate_Bps[i] * lasts;
+        taken_s[k] += lasts;
+        if (p->rate_Bps[i] != s.rate_Bps[k]) changes[k] = 1;
+      }
     }
+    for (std::size_t k = 0; k < s.messages.size(); ++k)
+      if (changes[k] != 0 && taken_s[k] > 0) s.rate_Bps[k] = s.bytes[k] / taken_s[k];
+    s.congested.assign(congested.begin(), congested.end());
+    steps.push_back(std::move(s));
   }
   return steps;
 }
@@ -313,7 +335,7 @@ std::string search_text(const SearchFacts& f) {
   Table table({{"step"}, {"from"}, {"to"}, {"messages (congestion factor)", Table::Align::kLeft}});
   const auto steps = steps_of(f);
   for (std::size_t i = 0; i < steps.size() && i < kStepsForPeople; ++i) {
-    const schedule::Phase& p = steps[i];
+    const Step& p = steps[i];
     std::string messages;
     for (std::size_t k = 0; k < p.messages.size(); ++k) {
       const auto& m = e.messages[p.messages[k]];
@@ -391,7 +413,7 @@ std::string search_json(const SearchFacts& f) {
   for (HostId h : f.host) hosts.push_back(fabric.host_name(h));
   j["hosts"] = std::move(hosts);
   auto steps = nlohmann::ordered_json::array();
-  for (const schedule::Phase& p : steps_of(f)) {
+  for (const Step& p : steps_of(f)) {
     auto messages = nlohmann::ordered_json::array();
     auto factors = nlohmann::ordered_json::array();
     auto congested = nlohmann::ordered_json::array();
@@ -400,7 +422,7 @@ std::string search_json(const SearchFacts& f) {
       messages.push_back({m.src, m.dst});
       factors.push_back(factor(w, p.messages[k], p.rate_Bps[k]));
     }
-    for (std::uint32_t l : congested_links(w, p)) congested.push_back(fabric.link_name(w.link[l]));
+    for (std::uint32_t l : p.congested) congested.push_back(fabric.link_name(w.link[l]));
     steps.push_back({{"step", p.step},
                      {"start_s", p.from_s},
                      {"finish_s", p.to_s},

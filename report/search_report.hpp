@@ -29,8 +29,18 @@ struct SearchFacts {
 // Seconds of the longest message alone: the unit T of times in the text.
 [[nodiscard]] double message_time(const schedule::Workload& workload);
 
-// One phase per step: with barriers the first of each step, its end moved to the step's; else all.
-[[nodiscard]] std::vector<schedule::Phase> steps_of(const SearchFacts& facts);
+// With barriers what is between two of them, which may be several phases; else one phase.
+struct Step {
+  std::uint32_t step = 0;  // from 1
+  double from_s = 0;
+  double to_s = 0;
+  // By message, ascending.
+  std::vector<std::uint32_t> messages;
+  std::vector<double> rate_Bps;          // mean while it is on its way
+  std::vector<double> bytes;             // that it moves
+  std::vector<std::uint32_t> congested;  // dense links, ascending: congested_links() of any of its time
+};
+[[nodiscard]] std::vector<Step> steps_of(const SearchFacts& facts);
 
 // Links that carry two messages or more and are full, by dense link.
 [[nodiscard]] std::vector<std::uint32_t> congested_links(const schedule::Workload& workload,

@@ -1,5 +1,5 @@
 // The PCIe trees with, for each step, what every link carries: one panel per step, one node per vertex, two
-// lines per cable (left up, right down). Grey: idle; blue: used, the wider the fuller; red: congested.
+// lines per cable (left up, right down). Grey: idle; blue: used, the wider the fuller; red: congested at some time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -83,16 +83,18 @@ class NodeLayout {
   double deepest_ = 0;
 };
 
-std::string panel(const SearchFacts& f, const NodeLayout& layout, const schedule::Phase& p) {
+std::string panel(const SearchFacts& f, const NodeLayout& layout, const Step& p) {
   const auto& w = *f.workload;
   const auto& fabric = f.platform->fabric;
   const auto& forest = *fabric.pcie();
-  std::map<std::uint32_t, double> use;  // by LinkId
+  std::map<std::uint32_t, double> use;  // by LinkId, the mean
   std::map<std::uint32_t, bool> congested;
-  for (std::size_t i = 0; i < p.messages.size(); ++i) {
-    for (std::uint32_t l : w.links_of(p.messages[i])) use[w.link[l].index()] += p.rate_Bps[i] / w.capacity[l];
+  const double lasts = p.to_s - p.from_s;
+  for (std::size_t i = 0; i < p.messages.size() && lasts > 0; ++i) {
+    for (std::uint32_t l : w.links_of(p.messages[i]))
+      use[w.link[l].index()] += p.bytes[i] / lasts / w.capacity[l];
   }
-  for (std::uint32_t l : congested_links(w, p)) congested[w.link[l].index()] = true;
+  for (std::uint32_t l : p.congested) congested[w.link[l].index()] = true;
   std::string out = fmt::format("<text x=\"{:.0f}\" y=\"16\" class=\"t\">{} {}: {} to {}</text>\n", kMargin,
                                 f.mode == schedule::Mode::kBarrier ? "step" : "phase", p.step,
                                 escaped(show_seconds(p.from_s)), escaped(show_seconds(p.to_s)));
@@ -172,6 +174,7 @@ Result<std::string> search_svg(const SearchFacts& f) {
     out += panel(f, layout, steps[i]) + "</g>\n";
   }
   std::string legend = "left line: up, right line: down; grey idle, blue used, red full and shared";
+  if (f.mode == schedule::Mode::kBarrier) legend += " for a time; width: mean of the step";
   if (panels < steps.size()) legend += fmt::format("; {} further phases not drawn", steps.size() - panels);
   out += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\" class=\"s\">{}</text>\n</svg>\n", kMargin, height - 12,
                      legend);

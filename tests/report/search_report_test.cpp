@@ -5,16 +5,19 @@
 
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 #include "topology/platform/platform.hpp"
 
 namespace weft::report {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Two messages of 1 MB out of gpu0 and one into it, on the node of the PCIe paper.
+// Two messages of 1 MB out of gpu0 and one into it, on the node of the PCIe paper; rank r on `host[r]`.
 struct Searched {
   topology::Platform platform;
   schedule::Workload workload;
@@ -22,14 +25,16 @@ struct Searched {
   SearchFacts facts;
 
   explicit Searched(schedule::Mode mode, const std::string& spec = "cs-storm",
-                    const std::string& model = "pcie", const std::vector<schedule::Message>& messages = {}) {
+                    const std::string& model = "pcie", const std::vector<schedule::Message>& messages = {},
+                    const std::vector<HostId>& host = {HostId(0), HostId(1), HostId(2)}) {
     auto p = topology::load_platform(spec);
     EXPECT_TRUE(p);
     platform = std::move(*p);
     const Bytes mb(1000000);
     const auto e = schedule::make_exchange(
-        3, messages.empty() ? std::vector<schedule::Message>{{0, 1, mb}, {0, 2, mb}, {2, 0, mb}} : messages);
-    facts.host = {HostId(0), HostId(1), HostId(2)};
+        static_cast<std::uint32_t>(host.size()),
+        messages.empty() ? std::vector<schedule::Message>{{0, 1, mb}, {0, 2, mb}, {2, 0, mb}} : messages);
+    facts.host = host;
     auto w = schedule::place_exchange(e, platform.fabric, facts.host);
     EXPECT_TRUE(w);
     workload = std::move(*w);
@@ -181,6 +186,34 @@ TEST(SearchReport, ThePictureNamesCongestedLinksOnlyWhereTwoMessagesFillOne) {
   ASSERT_EQ(congested_links(w, both).size(), 1u);  // gpu0's link up
   both.rate_Bps = {half, half * 0.9};
   EXPECT_TRUE(congested_links(w, both).empty());
+}
+
+// Three into gpu3, 8 MB each of two from one switch and 1 MB: while there are three, the way up from the switch is not full. From
+// 3 MB's time on it is, to the end at 17.
+TEST(SearchReport, AStepIsAllOfItsTime) {
+  const Bytes mb(1'000'000);
+  const std::vector<HostId> host{HostId(0), HostId(1), HostId(2), HostId(3)};
+  const Searched s(schedule::Mode::kBarrier, "pcie:tree=rc(switch(2*gpu) 2*gpu),bw=1GB/s", "max-min",
+                   {{0, 3, Bytes(8'000'000)}, {1, 3, Bytes(8'000'000)}, {2, 3, mb}}, host);
+  const auto j = nlohmann::json::parse(search_json(s.facts));
+  ASSERT_EQ(j["steps"].size(), 1u);
+  const auto& step = j["steps"][0];
+  EXPECT_NEAR(step["finish_s"], 17e-3, 1e-12);
+  ASSERT_EQ(step["factors"].size(), 3u);
+  EXPECT_NEAR(step["factors"][0], 8.0 / 17, 1e-9);
+  EXPECT_NEAR(step["factors"][1], 8.0 / 17, 1e-9);
+  EXPECT_NEAR(step["factors"][2], 1.0 / 3, 1e-9);
+  const std::set<std::string> congested(step["congested"].begin(), step["congested"].end());
+  EXPECT_EQ(congested, (std::set<std::string>{"switch0->rc0", "rc0->gpu3"}));
+  EXPECT_THAT(search_text(s.facts), HasSubstr("0>3 0.471  1>3 0.471  2>3 0.333"));
+  const auto picture = search_svg(s.facts);
+  ASSERT_TRUE(picture);
+  EXPECT_THAT(*picture, ContainsRegex("stroke=\"#c8102e\" stroke-width=\"3.4\"><title>switch0-&gt;rc0 94 %"));
+  EXPECT_THAT(*picture, HasSubstr("<title>gpu2-&gt;rc0 6 %"));
+  // Without barriers every phase is one.
+  const Searched async(schedule::Mode::kAsync, "pcie:tree=rc(switch(2*gpu) 2*gpu),bw=1GB/s", "max-min",
+                       {{0, 3, Bytes(8'000'000)}, {1, 3, Bytes(8'000'000)}, {2, 3, mb}}, host);
+  EXPECT_EQ(nlohmann::json::parse(search_json(async.facts))["steps"].size(), 2u);
 }
 
 TEST(SearchReport, APlatformWithoutTreesHasNoPicture) {
