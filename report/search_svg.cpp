@@ -42,13 +42,13 @@ struct Place {
 // Leaves side by side in order, every inner node over the middle of its children.
 class NodeLayout {
  public:
-  NodeLayout(const topology::PcieForest& forest, const std::vector<HostId>& hosts) : forest_(forest) {
-    for (HostId h : hosts) {
-      std::uint32_t v = h.index();
-      while (place_.try_emplace(v).second && forest.parent[v].valid()) {
-        children_[forest.parent[v].index()].push_back(v);
-        v = forest.parent[v].index();
-      }
+  NodeLayout(const topology::PcieForest& forest, const SearchFacts& f) : forest_(forest) {
+    for (const HostId h : f.host) add(h.index());
+    // Network cards, through which messages leave their tree.
+    const topology::LinkTable& links = f.platform->fabric.links();
+    for (const LinkId l : f.workload->link) {
+      for (const VertexId v : {links.from[l.index()], links.to[l.index()]})
+        if (forest.up[v.index()] == l || forest.down[v.index()] == l) add(v.index());
     }
     for (auto& [v, list] : children_) std::sort(list.begin(), list.end());
     for (const auto& [v, place] : place_) {
@@ -60,6 +60,13 @@ class NodeLayout {
   [[nodiscard]] double height() const { return deepest_ + 2 * kMargin; }
 
  private:
+  // The vertex and what is above it.
+  void add(std::uint32_t v) {
+    while (place_.try_emplace(v).second && forest_.parent[v].valid()) {
+      children_[forest_.parent[v].index()].push_back(v);
+      v = forest_.parent[v].index();
+    }
+  }
   double put(std::uint32_t v, int depth) {
     Place& p = place_[v];
     p.y = kMargin + 18 + kLevel * depth;
@@ -151,7 +158,7 @@ Result<std::string> search_svg(const SearchFacts& f) {
   if (forest == nullptr)
     return not_supported("a picture of a platform without PCIe trees",
                          "a platform of the family pcie, or one with nodes");
-  const NodeLayout layout(*forest, f.host);
+  const NodeLayout layout(*forest, f);
   const auto steps = steps_of(f);
   const std::size_t panels = std::min(steps.size(), kMaxPanels);
   const std::size_t columns = std::min(std::max<std::size_t>(panels, 1), kPanelsPerRow);

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "topology/pcie/forest.hpp"
 #include "topology/platform/platform.hpp"
 
 namespace weft::report {
@@ -214,6 +215,26 @@ TEST(SearchReport, AStepIsAllOfItsTime) {
   const Searched async(schedule::Mode::kAsync, "pcie:tree=rc(switch(2*gpu) 2*gpu),bw=1GB/s", "max-min",
                        {{0, 3, Bytes(8'000'000)}, {1, 3, Bytes(8'000'000)}, {2, 3, mb}}, host);
   EXPECT_EQ(nlohmann::json::parse(search_json(async.facts))["steps"].size(), 2u);
+}
+
+// What a picture shows of links is all that messages cross within trees, up to the network cards.
+TEST(SearchReport, ThePictureHasTheNetworkCardsThatMessagesCross) {
+  const Searched s(schedule::Mode::kAsync, "crossbar:n=2,bw=100Gbps,lat=0,node=gpu-server-4", "pcie", {},
+                   {HostId(0), HostId(1), HostId(4)});
+  const auto picture = search_svg(s.facts);
+  ASSERT_TRUE(picture);
+  const auto& fabric = s.platform.fabric;
+  int cards = 0;
+  for (const LinkId l : s.workload.link) {
+    const VertexId from = fabric.links().from[l.index()], to = fabric.links().to[l.index()];
+    const auto& forest = *fabric.pcie();
+    if (forest.up[from.index()] != l && forest.down[to.index()] != l) continue;
+    std::string name = fabric.link_name(l);
+    name.replace(name.find('>'), 1, "&gt;");
+    EXPECT_THAT(*picture, HasSubstr("<title>" + name + " "));
+    cards += forest.kind[to.index()] == topology::PcieKind::kNic ? 1 : 0;
+  }
+  EXPECT_GT(cards, 0);
 }
 
 TEST(SearchReport, APlatformWithoutTreesHasNoPicture) {
