@@ -162,6 +162,23 @@ std::string lowered_limits(const schedule::SearchOptions& o, const schedule::Exc
                      flags.size() == 1 ? "asks" : "ask");
 }
 
+// One route for each pair of hosts. What hosts with several network cards do is no part of the routing's name: it is to blame
+// where cards by pair would leave one route.
+Result<void> check_routes(const topology::Platform& platform, const Options& o) {
+  const topology::Routing& routing = platform.fabric.routing();
+  if (routing.scope() == topology::RouteScope::kPair) return {};
+  topology::PlatformChanges by_pair = o.flags.changes(o.common.seed);
+  std::erase_if(by_pair.set, [](const std::string& s) { return s.starts_with("nic="); });
+  by_pair.set.emplace_back("nic=pair");
+  const auto paired = topology::load_platform(o.platform, by_pair);
+  if (paired && paired->fabric.routing().scope() == topology::RouteScope::kPair)
+    return not_supported(fmt::format("a search under nic={}",
+                                     routing.scope() == topology::RouteScope::kLoad ? "adaptive" : "message"),
+                         "nic=pair, one network card for each pair of hosts");
+  return not_supported(fmt::format("a search under routing {}", routing.name()),
+                       "a routing with one route for each pair of hosts");
+}
+
 Result<void> search(Options& o) {
   const auto begin = std::chrono::steady_clock::now();
   if (o.kind != "halo") return usage_error("unknown kind of search", o.kind, "one of: halo");
@@ -170,9 +187,7 @@ Result<void> search(Options& o) {
               topology::load_platform(o.platform, o.flags.changes(o.common.seed)));
   const topology::Fabric& fabric = platform.fabric;
   const schedule::Exchange& e = pattern.exchange;
-  if (fabric.routing().scope() != topology::RouteScope::kPair)
-    return not_supported(fmt::format("a search under routing {}", fabric.routing().name()),
-                         "a routing with one route for each pair of hosts");
+  WEFT_TRY(check_routes(platform, o));
   if (fabric.sockets_joined())
     return not_supported("a search where the sockets of a host share links",
                          "hosts without socket_bandwidth");

@@ -171,6 +171,17 @@ TEST(SearchVerb, MistakesAreAnswered) {
         "expected messages that arrive within 106 days");
   fails("halo --grid 4x2 --bytes 1MiBx2MiBx3MiB --on cs-storm", 2, "more sizes than dimensions");
   fails("halo --grid 4x2 --on cs-storm --model foo", 2, "unknown network model");
+  for (const char* nic : {"message", "adaptive"}) {
+    const std::string refused = std::string("a search under nic=") + nic + "; expected nic=pair";
+    fails(std::string("halo --grid 4x1 --on fat-tree:m=4,n=2,nics=2,nic=") + nic, 2, refused);
+    fails(std::string("halo --grid 4x1 --on fat-tree:m=4,n=2,nics=2 --set nic=") + nic, 2, refused);
+    fails(std::string("halo --grid 4x1 --on 'fat-tree:m=4,n=2,nics=2,node=\"pcie:tree=rc(4*gpu nic)\",nic=") +
+              nic + "'",
+          2, refused);
+    fails(std::string("halo --grid 4x1 --on fat-tree:m=4,n=2,nics=2,routing=random,nic=") + nic, 2,
+          "a search under routing random; expected a routing");
+  }
+  fails("halo --grid 4x1 --on fat-tree:m=4,n=2,routing=adaptive", 2, "a search under routing adaptive");
   fails("halo --grid 4x4x4 --exhaustive --on torus:dims=4x4x4", 2, "enumeration of");
   fails("halo --grid 4x2 --exhaustive --place search --on cs-storm-16", 2,
         "every class of 5.19e+08 placements");
