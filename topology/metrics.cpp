@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "topology/links_at.hpp"
+
 namespace weft::topology {
 namespace {
 
@@ -28,10 +30,11 @@ std::optional<std::uint32_t> longest(const HopHistogram& h) {
 
 // Does every host have one cable, and every switch with hosts equally many of them?
 bool evenly_hosted(const Fabric& f) {
+  const LinksAt links(f);
   std::vector<std::uint32_t> held(f.vertex_count(), 0);
   for (std::uint32_t h = 0; h < f.host_count(); ++h) {
-    if (f.degree(VertexId(h)) != 1) return false;
-    const VertexId at = f.links().to[f.first_link(VertexId(h))];
+    if (links.count(VertexId(h)) != 1) return false;
+    const VertexId at = links.first_neighbour(VertexId(h));
     if (at.index() < f.host_count()) return false;
     ++held[at.index()];
   }

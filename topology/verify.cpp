@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/rng.hpp"
+#include "topology/links_at.hpp"
 
 namespace weft::topology {
 namespace {
@@ -66,9 +67,10 @@ void check_connected(const Fabric& f, Findings& findings) {
 }
 
 void check_degrees(const Fabric& f, VerifyReport& r) {
+  const LinksAt links(f);
   r.host_degree_min = r.switch_degree_min = ~0u;
   for (std::uint32_t v = 0; v < f.vertex_count(); ++v) {
-    const std::uint32_t d = f.degree(VertexId(v));
+    const std::uint32_t d = links.count(VertexId(v));
     auto& low = v < f.host_count() ? r.host_degree_min : r.switch_degree_min;
     auto& high = v < f.host_count() ? r.host_degree_max : r.switch_degree_max;
     low = std::min(low, d);

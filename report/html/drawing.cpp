@@ -9,12 +9,14 @@
 #include <optional>
 
 #include "report/html/packed.hpp"
+#include "topology/links_at.hpp"
 #include "topology/pcie/forest.hpp"
 
 namespace weft::report {
 namespace {
 
 using topology::Fabric;
+using topology::LinksAt;
 
 constexpr int kSteps = 300;  // of the springs
 
@@ -38,15 +40,14 @@ std::vector<int> numbers_in(const std::string& name) {
 bool is_host(const Fabric& f, std::uint32_t v) { return v < f.host_count(); }
 
 template <class F>
-void for_each_neighbour(const Fabric& f, std::uint32_t v, F visit) {
-  const std::uint32_t first = f.first_link(VertexId(v));
-  for (std::uint32_t k = 0; k < f.degree(VertexId(v)); ++k) visit(f.links().to[first + k].index());
+void for_each_neighbour(const LinksAt& links, std::uint32_t v, F visit) {
+  links.each(VertexId(v), [&](LinkId, VertexId other) { visit(other.index()); });
 }
 
 // The switch that a host hangs at; itself where it hangs at none or several.
-std::uint32_t switch_of(const Fabric& f, std::uint32_t host) {
+std::uint32_t switch_of(const Fabric& f, const LinksAt& links, std::uint32_t host) {
   std::uint32_t at = host;
-  for_each_neighbour(f, host, [&](std::uint32_t to) {
+  for_each_neighbour(links, host, [&](std::uint32_t to) {
     if (!is_host(f, to)) at = to;
   });
   return at;
@@ -73,6 +74,7 @@ bool every_switch(const Fabric& f, char first, std::size_t least, std::size_t mo
 
 // Links between hosts and each vertex; hosts 0.
 std::vector<std::uint32_t> levels(const Fabric& f) {
+  const LinksAt links(f);
   std::vector<std::uint32_t> level(f.vertex_count(), 0xffffffffu);
   std::deque<std::uint32_t> queue;
   for (std::uint32_t h = 0; h < f.host_count(); ++h) {
@@ -81,7 +83,7 @@ std::vector<std::uint32_t> levels(const Fabric& f) {
   }
   for (; !queue.empty(); queue.pop_front()) {
     const std::uint32_t v = queue.front();
-    for_each_neighbour(f, v, [&](std::uint32_t to) {
+    for_each_neighbour(links, v, [&](std::uint32_t to) {
       if (level[to] != 0xffffffffu) return;
       level[to] = level[v] + 1;
       queue.push_back(to);
@@ -102,13 +104,14 @@ bool in_rows(const Fabric& f) {
 // Each row in the order of what is below it, evenly over the width.
 void rows(const Fabric& f, Drawing& d) {
   const auto level = levels(f);
+  const LinksAt links(f);
   const std::uint32_t top = *std::max_element(level.begin(), level.end());
   for (std::uint32_t row = 0; row <= top; ++row) {
     std::vector<std::pair<float, std::uint32_t>> order;
     for (std::uint32_t v = 0; v < f.vertex_count(); ++v) {
       if (level[v] != row) continue;
       float sum = 0, n = 0;
-      for_each_neighbour(f, v, [&](std::uint32_t to) {
+      for_each_neighbour(links, v, [&](std::uint32_t to) {
         if (level[to] >= row) return;
         sum += d.x[to];
         ++n;
@@ -158,8 +161,9 @@ void roots(const Fabric& f, Drawing& d) {
 // Puts the hosts of each switch on an arc around it, away from (cx, cy).
 void hosts_around(const Fabric& f, Drawing& d, double radius, bool outward) {
   std::map<std::uint32_t, std::vector<std::uint32_t>> of;
+  const LinksAt links(f);
   for (std::uint32_t h = 0; h < f.host_count(); ++h)
-    if (const std::uint32_t s = switch_of(f, h); s != h) of[s].push_back(h);
+    if (const std::uint32_t s = switch_of(f, links, h); s != h) of[s].push_back(h);
   for (const auto& [s, hosts] : of) {
     const double away = outward ? std::atan2(d.y[s] - 0.5, d.x[s] - 0.5) : -std::numbers::pi / 4;
     for (std::size_t i = 0; i < hosts.size(); ++i) {
@@ -233,7 +237,8 @@ void springs(const Fabric& f, Drawing& d) {
     for (std::uint32_t a = 0; a < n; ++a)
       for (std::uint32_t b = a + 1; b < n; ++b) push(a, b, false);
     for (std::uint32_t l = 0; l < f.wired_links(); ++l)
-      if (const std::uint32_t a = f.links().from[l].index(), b = f.links().to[l].index(); a < b)
+      if (const std::uint32_t a = f.links().from[l].index(), b = f.links().to[l].index();
+          a < b || (a > b && f.is_two_way(LinkId(l))))
         push(a, b, true);
     const double most = 0.1 * (1 - static_cast<double>(step) / kSteps) + 1e-4;
     for (std::uint32_t v = 0; v < n; ++v) {

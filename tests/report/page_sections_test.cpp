@@ -11,6 +11,7 @@
 #include "report/html/packed.hpp"
 #include "report/html/run_collector.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/support/seed.hpp"
 #include "tests/traces/trace_testing.hpp"
@@ -400,6 +401,37 @@ TEST(Drawing, RowsOfATreeAreItsLevels) {
   const auto& links = p->fabric.links();
   for (std::size_t l = 0; l < links.size(); ++l)
     EXPECT_NEAR(std::abs(d.y[links.from[l].index()] - d.y[links.to[l].index()]), 0.94 / 3, 1e-5);
+}
+
+// Links of which the file names the upper end first, each for both directions.
+TEST(Drawing, LinksForBothDirectionsJoinBothTheirEnds) {
+  std::string links, routes;
+  const auto join = [&](const std::string& a, const std::string& b) {
+    links += "<link id=\"" + a + b + "\" bandwidth=\"1Gbps\" latency=\"1us\"/>";
+    routes += "<route src=\"" + a + "\" dst=\"" + b + "\"><link_ctn id=\"" + a + b + "\"/></route>";
+  };
+  std::string hosts;
+  join("top", "left");
+  join("top", "right");
+  for (int h = 0; h < 4; ++h) {
+    const std::string name = "h" + std::to_string(h);
+    hosts += "<host id=\"" + name + "\" speed=\"1Gf\"/>";
+    join(h < 2 ? "left" : "right", name);
+  }
+  const support::TempFile file(
+      "tree.xml",
+      "<platform version=\"4.1\"><zone id=\"z\" routing=\"Floyd\"><router id=\"top\"/><router id=\"left\"/>"
+      "<router id=\"right\"/>" +
+          hosts + links + routes + "</zone></platform>");
+  const auto p = topology::load_platform(file.path());
+  ASSERT_TRUE(p) << p.error().message();
+  const Drawing d = draw(*p);
+  EXPECT_EQ(kLayoutNames[static_cast<int>(d.layout)], kLayoutNames[static_cast<int>(Layout::kRows)]);
+  std::map<float, int> rows;
+  for (const float y : d.y) ++rows[y];
+  std::vector<int> sizes;
+  for (const auto& [y, n] : rows) sizes.push_back(n);
+  EXPECT_EQ(sizes, (std::vector<int>{1, 2, 4})) << "the root above, hosts below";
 }
 
 TEST(Drawing, LargeNetworksAreNotDrawn) {

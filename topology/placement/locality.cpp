@@ -4,6 +4,7 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "topology/links_at.hpp"
 #include "topology/pcie/forest.hpp"
 
 namespace weft::topology {
@@ -32,9 +33,9 @@ Locality locality_of(const Fabric& f) {
   Locality out;
   out.switch_of.resize(f.host_count());
   out.group_of.resize(f.host_count());
+  const LinksAt links(f);
   for (std::uint32_t h = 0; h < f.host_count(); ++h)
-    out.switch_of[h] =
-        f.hosts_are_routers() || f.degree(VertexId(h)) == 0 ? h : t.to[f.first_link(VertexId(h))].index();
+    out.switch_of[h] = f.hosts_are_routers() ? h : links.first_neighbour(VertexId(h)).index();
 
   const auto joins_groups = [groups = f.group_classes()](std::uint8_t link_class) {
     return std::find(groups.begin(), groups.end(), link_class) != groups.end();

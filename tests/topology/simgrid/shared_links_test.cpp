@@ -1,0 +1,77 @@
+// Links for both directions (SHARED), which no other network has: whatever is asked of hosts and cables is what it is of the same
+// network of a link each way (SPLITDUPLEX), in whichever order the file has hosts and routers.
+#include <fmt/format.h>
+
+#include "tests/support/checkout.hpp"
+#include "tests/topology/support.hpp"
+#include "topology/bisection.hpp"
+#include "topology/metrics.hpp"
+#include "topology/placement/locality.hpp"
+#include "topology/verify.hpp"
+
+namespace weft::topology {
+namespace {
+
+using ::testing::IsEmpty;
+
+using Cables = std::vector<std::pair<std::string, std::string>>;
+
+struct TwinFile {
+  std::uint32_t hosts = 0, routers = 0;  // h0.., r0..
+  Cables cables;
+  std::string more;  // elements of the netzone
+  bool routers_first = false;
+  [[nodiscard]] std::string text(bool shared) const {
+    std::string all_hosts, all_routers, links, routes;
+    for (std::uint32_t h = 0; h < hosts; ++h)
+      all_hosts += fmt::format("<host id=\"h{}\" speed=\"1Gf\"/>\n", h);
+    for (std::uint32_t r = 0; r < routers; ++r) all_routers += fmt::format("<router id=\"r{}\"/>\n", r);
+    for (const auto& [a, b] : cables) {
+      links +=
+          fmt::format("<link id=\"{0}-{1}\" bandwidth=\"1Gbps\" latency=\"1us\" sharing_policy=\"{2}\"/>\n",
+                      a, b, shared ? "SHARED" : "SPLITDUPLEX");
+      routes += fmt::format("<route src=\"{0}\" dst=\"{1}\"><link_ctn id=\"{0}-{1}\"{2}/></route>\n", a, b,
+                            shared ? "" : " direction=\"UP\"");
+    }
+    return "<platform version=\"4.1\"><zone id=\"z\" routing=\"" +
+           std::string(routers == 0 ? "Full" : "Floyd") + "\">\n" +
+           (routers_first ? all_routers + all_hosts : all_hosts + all_routers) + links + routes + more +
+           "</zone></platform>\n";
+  }
+  [[nodiscard]] Platform platform(bool shared) const {
+    const TempFile file(shared ? "shared.xml" : "split.xml", text(shared));
+    return load(file.path());
+  }
+};
+
+TwinFile two_switches(bool routers_first) {
+  TwinFile out{8, 2, {{"r0", "r1"}}, {}, routers_first};
+  for (int h = 0; h < 8; ++h) out.cables.emplace_back(fmt::format("h{}", h), h < 4 ? "r0" : "r1");
+  return out;
+}
+
+TEST(SharedLinks, AreThoseOfTheirHostInWhateverOrderOfTheFile) {
+  for (const bool routers_first : {false, true})
+    for (const bool shared : {false, true}) {
+      SCOPED_TRACE(
+          fmt::format("{} first, {}", routers_first ? "routers" : "hosts", shared ? "SHARED" : "split"));
+      const Fabric f = two_switches(routers_first).platform(shared).fabric;
+      const Locality at = locality_of(f);
+      EXPECT_EQ(at.switches, 2u);
+      EXPECT_EQ(at.switch_of, (std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1, 1}));
+      const Metrics m = measure(f);
+      EXPECT_EQ(m.router_diameter_hops, 1u);
+      EXPECT_EQ(m.router_mean_hops, 1.0);
+      const VerifyReport r = verify(f);
+      EXPECT_THAT(r.findings, IsEmpty());
+      EXPECT_EQ(r.host_degree_min, 1u);
+      EXPECT_EQ(r.host_degree_max, 1u);
+      EXPECT_EQ(r.switch_degree_min, 5u);
+      EXPECT_EQ(r.switch_degree_max, 5u);
+      EXPECT_EQ(f.cable_count(), 9u);
+      EXPECT_EQ(best_bisection(f), 1u);
+    }
+}
+
+}  // namespace
+}  // namespace weft::topology
