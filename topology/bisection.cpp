@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/rng.hpp"
+#include "topology/links_at.hpp"
 
 namespace weft::topology {
 namespace {
@@ -318,26 +319,29 @@ std::optional<Bisection> find_bisection(const Fabric& f, std::uint64_t max_links
 
   std::vector<std::int64_t> weight(vertices, 0);
   std::fill(weight.begin(), weight.begin() + hosts, 1);
+  // A link for both directions is a cable of its own.
+  const auto ways = [&](std::uint32_t l) -> std::int64_t { return f.is_two_way(LinkId(l)) ? 2 : 1; };
   std::vector<Edge> edges;
   edges.reserve(f.wired_links());
   for (std::uint32_t l = 0; l < f.wired_links(); ++l)
-    edges.push_back({f.links().from[l].index(), f.links().to[l].index(), 1});
+    edges.push_back({f.links().from[l].index(), f.links().to[l].index(), ways(l)});
 
   // A host with one neighbour, over whatever cables, goes with it, while several are on either side of the cut.
   std::vector<std::uint32_t> cluster(vertices, ~0u);
   std::uint32_t clusters = 0;
+  const LinksAt links_at(f);
   const auto leads = [&](std::uint32_t v) {
-    if (v >= f.host_count() || f.hosts_are_routers() || f.degree(VertexId(v)) == 0) return true;
-    const std::uint32_t first = f.first_link(VertexId(v));
-    for (std::uint32_t l = first + 1; l < first + f.degree(VertexId(v)); ++l)
-      if (f.links().to[l] != f.links().to[first]) return true;
-    return false;
+    if (v >= f.host_count() || f.hosts_are_routers() || links_at.count(VertexId(v)) == 0) return true;
+    const VertexId at = links_at.first_neighbour(VertexId(v));
+    bool several = false;
+    links_at.each(VertexId(v), [&](LinkId, VertexId other) { several = several || other != at; });
+    return several;
   };
   for (std::uint32_t v = 0; v < vertices; ++v)
     if (leads(v)) cluster[v] = clusters++;
   for (std::uint32_t v = 0; v < vertices; ++v) {
     if (leads(v)) continue;
-    const std::uint32_t at = f.links().to[f.first_link(VertexId(v))].index();
+    const std::uint32_t at = links_at.first_neighbour(VertexId(v)).index();
     cluster[v] = leads(at) ? cluster[at] : clusters++;
   }
   std::vector<std::int64_t> cluster_weight(clusters, 0);
@@ -348,11 +352,11 @@ std::optional<Bisection> find_bisection(const Fabric& f, std::uint64_t max_links
   const Weighted coarse = make_graph(std::move(cluster_weight), std::move(between));
   std::vector<Loose> loose;
   for (std::uint32_t v = 0; v < hosts; ++v)
-    if (!leads(v)) loose.push_back({v, cluster[v], f.degree(VertexId(v))});
+    if (!leads(v)) loose.push_back({v, cluster[v], links_at.count(VertexId(v))});
   std::stable_sort(loose.begin(), loose.end(),
                    [](const Loose& x, const Loose& y) { return x.cables < y.cables; });
   for (Edge& e : edges)
-    if (!leads(e.a) || !leads(e.b)) e.links = kHostCable;
+    if (!leads(e.a) || !leads(e.b)) e.links *= kHostCable;
   const Weighted fine = make_graph(std::move(weight), std::move(edges));
   const std::int64_t heaviest = *std::max_element(coarse.hosts.begin(), coarse.hosts.end());
   const std::int64_t odd = hosts % 2;
@@ -405,10 +409,10 @@ std::optional<Bisection> find_bisection(const Fabric& f, std::uint64_t max_links
     }
   }
   if (best_cut < 0) return std::nullopt;
-  std::uint64_t links = 0;
+  std::int64_t links = 0;
   for (std::uint32_t l = 0; l < f.wired_links(); ++l)
-    links += best.side[f.links().from[l].index()] != best.side[f.links().to[l].index()] ? 1 : 0;
-  best.cables = (links + 1) / 2;
+    if (best.side[f.links().from[l].index()] != best.side[f.links().to[l].index()]) links += ways(l);
+  best.cables = static_cast<std::uint64_t>(links + 1) / 2;
   return best;
 }
 

@@ -38,7 +38,8 @@ struct ProductDimension {
                                                        std::uint64_t hosts_per_router);
 
 struct Bisection {
-  std::uint64_t cables = 0;        // between the sides: links, both ways, halved and rounded up
+  std::uint64_t cables =
+      0;  // between the sides: links, both ways, halved and rounded up; one for both directions is a cable
   std::vector<std::uint8_t> side;  // by vertex, 0 or 1
 };
 // Hosts that ranks are placed on count; a PCIe tree's other end points follow. Deterministic. nullopt: fewer than two

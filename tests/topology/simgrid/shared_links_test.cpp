@@ -50,6 +50,14 @@ TwinFile two_switches(bool routers_first) {
   return out;
 }
 
+TwinFile complete(std::uint32_t hosts) {
+  TwinFile out{hosts, 0, {}, {}, false};
+  for (std::uint32_t a = 0; a < hosts; ++a)
+    for (std::uint32_t b = a + 1; b < hosts; ++b)
+      out.cables.emplace_back(fmt::format("h{}", a), fmt::format("h{}", b));
+  return out;
+}
+
 TEST(SharedLinks, AreThoseOfTheirHostInWhateverOrderOfTheFile) {
   for (const bool routers_first : {false, true})
     for (const bool shared : {false, true}) {
@@ -71,6 +79,33 @@ TEST(SharedLinks, AreThoseOfTheirHostInWhateverOrderOfTheFile) {
       EXPECT_EQ(f.cable_count(), 9u);
       EXPECT_EQ(best_bisection(f), 1u);
     }
+}
+
+// The halves of a complete graph have floor(n / 2) * ceil(n / 2) cables between them, those of a ring two.
+TEST(SharedLinks, ACutCountsEachAsACable) {
+  for (const bool shared : {false, true}) {
+    for (std::uint32_t n = 2; n <= 8; ++n) {
+      const Fabric f = complete(n).platform(shared).fabric;
+      EXPECT_EQ(best_bisection(f), n / 2 * ((n + 1) / 2)) << n << " hosts, " << shared;
+    }
+    for (const std::uint32_t n : {8u, 24u, 30u}) {  // from 21 switches on cuts are searched, not all tried
+      TwinFile ring{n, n, {}, {}, true};
+      for (std::uint32_t v = 0; v < n; ++v) {
+        ring.cables.emplace_back(fmt::format("r{}", v), fmt::format("r{}", (v + 1) % n));
+        ring.cables.emplace_back(fmt::format("r{}", v), fmt::format("h{}", v));
+      }
+      EXPECT_EQ(best_bisection(ring.platform(shared).fabric), 2u) << n << " in a ring, " << shared;
+    }
+  }
+}
+
+// Hosts that leave the switch that all are at are those with the fewest cables.
+TEST(SharedLinks, ACutPartsHostsOfFewCables) {
+  for (const bool shared : {false, true}) {
+    TwinFile star{4, 1, {}, {}, false};
+    for (int h = 0; h < 4; ++h) star.cables.emplace_back("r0", fmt::format("h{}", h));
+    EXPECT_EQ(best_bisection(star.platform(shared).fabric), 2u) << shared;
+  }
 }
 
 }  // namespace
