@@ -52,7 +52,7 @@ Result<std::uint32_t> RouteReader::gateway_of(const XmlElement& e, const char* a
   return point;
 }
 
-Result<std::uint32_t> RouteReader::link_of(const XmlElement& e) const {
+Result<RouteReader::Step> RouteReader::step_of(const XmlElement& e) const {
   if (e.name() != "link_ctn")
     return bad_input(e.place(), fmt::format("<{}> in a route", e.name()), {}, "<link_ctn id=\"...\"/>");
   WEFT_ASSIGN(const std::string id, e.required("id"));
@@ -62,7 +62,7 @@ Result<std::uint32_t> RouteReader::link_of(const XmlElement& e) const {
     if (split == names_.split.end())
       return bad_input(e.place(), "a direction on a link that is not split", id,
                        "a link of sharing_policy=\"SPLITDUPLEX\"");
-    return direction == "UP" ? split->second.up : split->second.down;
+    return Step{direction == "UP" ? split->second.up : split->second.down, true};
   }
   if (direction != "NONE") return bad_input(e.place(), "direction", direction, "UP, DOWN or NONE");
   if (split != names_.split.end())
@@ -70,29 +70,35 @@ Result<std::uint32_t> RouteReader::link_of(const XmlElement& e) const {
   const auto at = names_.links.find(id);
   if (at == names_.links.end())
     return bad_input(e.place(), "route over an unknown link", id, "the id of a link of the platform");
-  return at->second;
+  return Step{at->second, false};
 }
 
-Result<std::vector<std::uint32_t>> RouteReader::links_of(const XmlElement& route) const {
-  std::vector<std::uint32_t> out;
+Result<std::vector<RouteReader::Step>> RouteReader::steps_of(const XmlElement& route) const {
+  std::vector<Step> out;
   WEFT_TRY(route.each([&](const XmlElement& e) -> Result<void> {
-    WEFT_ASSIGN(const std::uint32_t link, link_of(e));
-    if (std::ranges::find(out, link) != out.end()) {
-      Error no = not_supported(fmt::format("a route that takes link {} twice", net_.links[link].name));
+    WEFT_ASSIGN(const Step step, step_of(e));
+    if (std::ranges::find(out, step.link, &Step::link) != out.end()) {
+      Error no = not_supported(fmt::format("a route that takes link {} twice", net_.links[step.link].name));
       no.where = e.place();
       return no;
     }
-    out.push_back(link);
+    out.push_back(step);
     return {};
   }));
   if (out.empty()) return bad_input(route.place(), "route without links", {}, "<link_ctn id=\"...\"/>");
   return out;
 }
 
-std::vector<std::uint32_t> RouteReader::backwards(const std::vector<std::uint32_t>& links) const {
-  std::vector<std::uint32_t> out(links.rbegin(), links.rend());
-  for (std::uint32_t& l : out)
-    if (const auto other = names_.other_half.find(l); other != names_.other_half.end()) l = other->second;
+std::vector<std::uint32_t> RouteReader::forwards(const std::vector<Step>& steps) {
+  std::vector<std::uint32_t> out;
+  for (const Step& s : steps) out.push_back(s.link);
+  return out;
+}
+
+std::vector<std::uint32_t> RouteReader::backwards(const std::vector<Step>& steps) const {
+  std::vector<std::uint32_t> out;
+  for (auto s = steps.rbegin(); s != steps.rend(); ++s)
+    out.push_back(s->turns ? names_.other_half.at(s->link) : s->link);
   return out;
 }
 
@@ -115,13 +121,14 @@ Result<void> RouteReader::read_leg(RoutedZone& zone, std::uint32_t number, const
   WEFT_ASSIGN(const std::uint32_t src, end_of(e, "src", number, between_zones));
   WEFT_ASSIGN(const std::uint32_t dst, end_of(e, "dst", number, between_zones));
   Leg leg;
-  WEFT_ASSIGN(leg.links, links_of(e));
+  WEFT_ASSIGN(const std::vector<Step> steps, steps_of(e));
+  leg.links = forwards(steps);
   if (between_zones) {
     WEFT_ASSIGN(leg.begins, gateway_of(e, "gw_src", src));
     WEFT_ASSIGN(leg.ends, gateway_of(e, "gw_dst", dst));
   }
   if (src == dst) return {};  // a loopback
-  Leg back{backwards(leg.links), leg.ends, leg.begins};
+  Leg back{backwards(steps), leg.ends, leg.begins};
   WEFT_TRY(add_leg(zone, src, dst, std::move(leg), e));
   return symmetrical ? add_leg(zone, dst, src, std::move(back), e) : Result<void>();
 }
@@ -142,7 +149,8 @@ Result<void> RouteReader::read_bypass(std::uint32_t number, const XmlElement& e,
       return bad_input(e.place(), fmt::format("{} of a <{}>", attribute, e.name()), net_.points[point].name,
                        between_zones ? "a netzone" : "a host or router");
   Zone::Bypass bypass;
-  WEFT_ASSIGN(bypass.links, links_of(e));
+  WEFT_ASSIGN(const std::vector<Step> steps, steps_of(e));
+  bypass.links = forwards(steps);
   if (between_zones) {
     WEFT_ASSIGN(bypass.begins, gateway_of(e, "gw_src", src));
     WEFT_ASSIGN(bypass.ends, gateway_of(e, "gw_dst", dst));
@@ -156,7 +164,7 @@ Result<void> RouteReader::read_bypass(std::uint32_t number, const XmlElement& e,
 Result<void> RouteReader::read_star_route(StarZone& zone, std::uint32_t number, const XmlElement& e,
                                           bool between_zones, bool symmetrical) {
   const std::string src = value_of(e, "src"), dst = value_of(e, "dst");
-  WEFT_ASSIGN(const std::vector<std::uint32_t> links, links_of(e));
+  WEFT_ASSIGN(const std::vector<Step> steps, steps_of(e));
   if (!src.empty() && src == dst) return {};  // a loopback
   if (src.empty() == dst.empty())
     return bad_input(e.place(), "a route in a netzone of routing=\"Cluster\"", {},
@@ -168,11 +176,11 @@ Result<void> RouteReader::read_star_route(StarZone& zone, std::uint32_t number, 
     WEFT_ASSIGN(ways.gateway, gateway_of(e, from ? "gw_src" : "gw_dst", end));
   }
   if (!from || symmetrical) {
-    ways.down = from ? backwards(links) : links;
+    ways.down = from ? backwards(steps) : forwards(steps);
     ways.has_down = true;
   }
   if (from) {
-    ways.up = links;
+    ways.up = forwards(steps);
     ways.has_up = true;
   }
   return {};

@@ -44,9 +44,16 @@ class RouteReader {
   [[nodiscard]] bool within(std::uint32_t point, std::uint32_t zone) const;
   // A host or router in the netzone `in`, however deep.
   Result<std::uint32_t> gateway_of(const XmlElement& e, const char* attribute, std::uint32_t in);
-  Result<std::uint32_t> link_of(const XmlElement& link_ctn) const;
-  Result<std::vector<std::uint32_t>> links_of(const XmlElement& route) const;
-  [[nodiscard]] std::vector<std::uint32_t> backwards(const std::vector<std::uint32_t>& links) const;
+  // A link as a route tells it: a split one by its name and a direction, which the way back turns round, or a half by its own
+  // name, which both ways take, as SimGrid has it.
+  struct Step {
+    std::uint32_t link;
+    bool turns;
+  };
+  Result<Step> step_of(const XmlElement& link_ctn) const;
+  Result<std::vector<Step>> steps_of(const XmlElement& route) const;
+  [[nodiscard]] static std::vector<std::uint32_t> forwards(const std::vector<Step>& steps);
+  [[nodiscard]] std::vector<std::uint32_t> backwards(const std::vector<Step>& steps) const;
   Result<void> read_leg(RoutedZone& zone, std::uint32_t number, const XmlElement& e, bool between_zones,
                         bool symmetrical);
   Result<void> add_leg(RoutedZone& zone, std::uint32_t src, std::uint32_t dst, Leg leg, const XmlElement& e);

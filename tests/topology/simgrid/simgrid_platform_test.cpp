@@ -99,9 +99,9 @@ TEST_P(SimgridPlatforms, HaveSimGridsLinksSpeedsAndRoutes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SimgridPlatforms,
-                         ::testing::Values("full", "floyd", "dijkstra", "star", "flat", "shared_cluster",
-                                           "nested", "fat_trees", "limited_fat_tree", "torus",
-                                           "limited_torus", "dragonfly"));
+                         ::testing::Values("full", "halves", "floyd", "dijkstra", "star", "flat",
+                                           "shared_cluster", "nested", "fat_trees", "limited_fat_tree",
+                                           "torus", "limited_torus", "dragonfly"));
 
 TEST(SimgridPlatform, IsRecognisedByItsEndingAndTellsWhatItDoesNotRead) {
   const Platform p = load(simgrid_file("full.xml"));
