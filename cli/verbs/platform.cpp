@@ -266,7 +266,7 @@ std::vector<std::string> left_out(const Platform& p) {
 Result<void> check_drawable(const Fabric& f) {
   if (!f.wiring_known()) return not_supported("a drawing of links whose ends are not told", "--to routes");
   for (std::uint32_t l = 0; l < f.wired_links(); ++l)
-    if (f.is_two_way(LinkId(l)))
+    if (f.is_two_way(LinkId(l)) && f.links().from[l] != f.links().to[l])
       return not_supported(
           fmt::format("a drawing of {}, which both directions share", f.link_name(LinkId(l))), "--to routes");
   return {};

@@ -175,6 +175,12 @@ TEST_F(OutputTest, OnlyCablesAreDrawn) {
   EXPECT_THAT(w.weft("platform show " + simgrid + "limited_torus.xml").out,
               HasSubstr("12 hosts, 36 links of which the file does not say what they join; simgrid with"));
   EXPECT_EQ(w.weft("platform export " + simgrid + "dragonfly.xml -o d.dot").exit_code, 0);
+  w.write("spare.xml",
+          "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\"><host id=\"a\" speed=\"1Gf\"/>"
+          "<host id=\"b\" speed=\"1Gf\"/><link id=\"l\" bandwidth=\"1Gbps\" sharing_policy=\"SPLITDUPLEX\"/>"
+          "<link id=\"spare\" bandwidth=\"1Gbps\"/><route src=\"a\" dst=\"b\"><link_ctn id=\"l\" "
+          "direction=\"UP\"/></route></zone></platform>");
+  EXPECT_EQ(w.weft("platform export spare.xml -o s.dot").exit_code, 0) << "a link that no route takes";
 }
 
 // The old file would be whole until the new one replaced it, but then it is gone.

@@ -99,6 +99,7 @@ void forget(const RoutesWalked& r, Wiring& w) {
   std::fill(w.to.begin(), w.to.end(), r.hosts);
   std::fill(w.vertex.begin() + r.hosts, w.vertex.end(), r.hosts);
   w.both_ways.assign(r.links, 0);
+  std::ranges::copy(r.two_way, w.both_ways.begin());
 }
 
 }  // namespace
@@ -138,7 +139,9 @@ Wiring infer_wiring(const RoutesWalked& r) {
   const std::uint32_t somewhere = w.vertices > r.hosts ? r.hosts : 0;
   for (std::uint32_t l = 0; l < r.links; ++l) {
     if (r.two_way.empty()) w.hosts_pass_on = w.hosts_pass_on || (joints.later(l) && w.from[l] < r.hosts);
-    if (!joints.used(l)) w.from[l] = w.to[l] = somewhere;
+    if (joints.used(l)) continue;
+    w.from[l] = w.to[l] = somewhere;
+    w.both_ways[l] = r.two_way.empty() ? 0 : r.two_way[l];
   }
   // Links for both directions were joined as they came; that need not fit together.
   if (!r.two_way.empty() && !walk_again(r, w)) forget(r, w);

@@ -30,7 +30,8 @@ struct Wiring {
       to;  // vertices, by link; of a link for both directions as it was first used
   std::vector<std::uint32_t>
       vertex;  // of each place, kNoVertex: no link ends there; 0..hosts-1 are the hosts
-  std::vector<std::uint8_t> both_ways;  // by link, 1: for both directions, and some route takes it backwards
+  // By link, 1: for both directions, and some route takes it backwards, or none takes it, or the wiring is unknown.
+  std::vector<std::uint8_t> both_ways;
   std::uint32_t vertices = 0;
   bool hosts_pass_on = false;  // some route crosses a host
   bool known = true;           // else one vertex behind the hosts stands for all of it

@@ -108,5 +108,28 @@ TEST(SharedLinks, ACutPartsHostsOfFewCables) {
   }
 }
 
+// Each of them, whether it is known what it joins or not, whether a route takes it or not.
+TEST(SharedLinks, AreACableEach) {
+  TwinFile spare = two_switches(false);
+  spare.more = "<link id=\"spare\" bandwidth=\"1Gbps\"/>";
+  for (const bool shared : {false, true}) {
+    const Fabric f = spare.platform(shared).fabric;
+    EXPECT_TRUE(f.wiring_known());
+    EXPECT_EQ(f.cable_count(), 10u) << shared;
+  }
+  TwinFile bus{3, 0, {{"h0", "h1"}}, {}, false};
+  bus.more =
+      "<link id=\"air\" bandwidth=\"1Gbps\" sharing_policy=\"FATPIPE\"/><link id=\"spare\" "
+      "bandwidth=\"1Gbps\"/>"
+      "<route src=\"h1\" dst=\"h2\"><link_ctn id=\"h0-h1\"/><link_ctn id=\"air\"/></route>"
+      "<route src=\"h0\" dst=\"h2\"><link_ctn id=\"h0-h1\"/></route>";
+  const Fabric f = bus.platform(true).fabric;
+  EXPECT_FALSE(f.wiring_known());
+  EXPECT_EQ(f.cable_count(), 3u);
+  std::map<std::string, std::uint64_t> by_class;
+  for (const ClassSummary& c : summarize_classes(f)) by_class[c.name] = c.cables;
+  EXPECT_EQ(by_class, (std::map<std::string, std::uint64_t>{{"link", 2}, {"fatpipe", 1}}));
+}
+
 }  // namespace
 }  // namespace weft::topology
