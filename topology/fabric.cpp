@@ -19,7 +19,8 @@ std::string Fabric::link_name(LinkId l) const {
                        other < from ? other : other + 1);
   }
   if (link_name_) return link_name_(l);
-  if (!explicit_link_names_.empty()) return explicit_link_names_[l.index()];
+  if (l.index() < explicit_link_names_.size() && !explicit_link_names_[l.index()].empty())
+    return explicit_link_names_[l.index()];
   const VertexId from = links_.from[l.index()];
   const VertexId to = links_.to[l.index()];
   // Parallel cables between the same two vertices are told apart by their order among the ports of `from`.

@@ -161,7 +161,7 @@ class Fabric {
   [[nodiscard]] const Routing& routing() const { return *routing_; }
   [[nodiscard]] std::string vertex_name(VertexId v) const { return vertex_name_(v); }
   [[nodiscard]] std::string host_name(HostId h) const { return vertex_name_(VertexId(h.index())); }
-  // "<from>-><to>", and "#<k>" for the k-th of parallel cables; explicit where a routes file names its links;
+  // "<from>-><to>", and "#<k>" for the k-th of parallel cables; those that a file gives its links, where it does;
   // "<host>: socket <s> -> <t>".
   [[nodiscard]] std::string link_name(LinkId l) const;
   // Cables of the best known equal cut; nullopt if unknown.

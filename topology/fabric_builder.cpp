@@ -76,6 +76,19 @@ void FabricBuilder::join(std::uint64_t a, std::uint64_t b, std::uint8_t link_cla
   join_one_way(b, a, link_class, values);
 }
 
+void FabricBuilder::take_over_links(const Fabric& network, std::span<const LinkId> number) {
+  fabric_.wiring_known_ = network.wiring_known_;
+  const auto take = [&](const auto& column, auto& out) {
+    for (std::size_t l = 0; l < column.size(); ++l) {
+      const std::size_t now = number[l].index();
+      if (out.size() <= now) out.resize(now + 1);
+      out[now] = column[l];
+    }
+  };
+  take(network.two_way_, fabric_.two_way_);
+  take(network.explicit_link_names_, fabric_.explicit_link_names_);
+}
+
 std::shared_ptr<PcieForest> FabricBuilder::pcie() {
   if (forest_ == nullptr) {
     forest_ = std::make_shared<PcieForest>();

@@ -81,6 +81,9 @@ class FabricBuilder {
   void set_wiring_unknown() { fabric_.wiring_known_ = false; }
   // Links that carry both directions together, each with its ends as one of them uses it; by LinkId, 1: it is one.
   void set_two_way(std::vector<std::uint8_t> links) { fabric_.two_way_ = std::move(links); }
+  // Link l of `network` is link number[l] of this fabric: the names that a file gave its links, which of them are for both
+  // directions, and whether what they join is known.
+  void take_over_links(const Fabric& network, std::span<const LinkId> number);
   // The PCIe trees, to be filled in before build(), which adds the numbers of the links. A routing may keep
   // it.
   [[nodiscard]] std::shared_ptr<PcieForest> pcie();

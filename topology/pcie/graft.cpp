@@ -239,6 +239,7 @@ Result<Fabric> graft(Fabric base, const Params& node) {
       link_of[network->first_link(VertexId(v)) + p] = LinkId(before + p);
     before += ports[layout->network_base + v];
   }
+  b.take_over_links(*network, link_of);
   b.set_group_classes(network->group_classes());
   b.set_rank_hosts(layout->nodes * s.gpus.size());
   b.set_routing(std::make_shared<GraftRouting>(layout, network, forest, std::move(link_of)));

@@ -131,5 +131,38 @@ TEST(SharedLinks, AreACableEach) {
   EXPECT_EQ(by_class, (std::map<std::string, std::uint64_t>{{"link", 2}, {"fatpipe", 1}}));
 }
 
+// A node with a PCIe tree in the place of each host: the network's links are what they were.
+TEST(SharedLinks, AreTheSameUnderNodes) {
+  for (const char* name : {"shared_cluster", "limited_torus", "star", "halves"}) {
+    SCOPED_TRACE(name);
+    const std::string path = support::oracle_dir() + "/simgrid_platforms/" + name + ".xml";
+    const Fabric network = load(path).fabric;
+    const Fabric f = load("simgrid:path=" + path + ",node=cs-storm").fabric;
+    EXPECT_THAT(verify(f).findings, IsEmpty());
+    EXPECT_EQ(f.wiring_known(), network.wiring_known());
+    std::map<std::string, LinkId> named;
+    for (std::uint32_t l = 0; l < f.wired_links(); ++l)
+      EXPECT_TRUE(named.emplace(f.link_name(LinkId(l)), LinkId(l)).second) << f.link_name(LinkId(l));
+    for (std::uint32_t l = 0; l < network.wired_links(); ++l) {
+      const auto there = named.find(network.link_name(LinkId(l)));
+      ASSERT_NE(there, named.end()) << network.link_name(LinkId(l));
+      EXPECT_EQ(f.is_two_way(there->second), network.is_two_way(LinkId(l)));
+      EXPECT_EQ(f.links().capacity[there->second.index()], network.links().capacity[l]);
+    }
+    EXPECT_EQ(f.cable_count() - network.cable_count(), (f.wired_links() - network.wired_links()) / 2);
+    const std::uint32_t gpus = f.rank_hosts() / network.host_count();
+    for (std::uint32_t a = 0; a < network.host_count(); ++a)
+      for (std::uint32_t b = 0; b < network.host_count(); ++b) {
+        if (a == b) continue;
+        std::vector<std::string> through, ours;
+        for (const LinkId l : route_of(network, a, b)) through.push_back(network.link_name(l));
+        for (const LinkId l : route_of(f, a * gpus, b * gpus))
+          if (std::string link = f.link_name(l); link.find("->") == std::string::npos)
+            ours.push_back(std::move(link));
+        EXPECT_EQ(ours, through) << a << " to " << b;
+      }
+  }
+}
+
 }  // namespace
 }  // namespace weft::topology
