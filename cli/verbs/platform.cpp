@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -100,6 +101,16 @@ std::string hops_line(const Fabric& f, const Metrics& m) {
                            or_unknown(m.router_mean_hops), or_unknown(m.router_diameter_hops));
 }
 
+// "2.5 Gflop/s", "48.5 to 137 Mflop/s".
+std::string speed_of_hosts(const Platform& p) {
+  const auto [least, most] = std::ranges::minmax(p.host_speed);
+  std::string low = show(FlopRate(least));
+  const std::string high = show(FlopRate(most));
+  const auto unit = [](const std::string& speed) { return std::string_view(speed).substr(speed.find(' ')); };
+  if (low != high && unit(low) == unit(high)) low.resize(low.find(' '));
+  return from_to(std::move(low), high);
+}
+
 Result<void> show_platform(const Options& o, const Platform& p) {
   const Fabric& f = p.fabric;
   const Metrics m = measure(f);
@@ -171,7 +182,7 @@ Result<void> show_platform(const Options& o, const Platform& p) {
                     "ends no route tells)\n");
   if (m.hops && m.hops->unreachable > 0)
     text += fmt::format("pairs without a route: {}\n", show_count(static_cast<double>(m.hops->unreachable)));
-  text += fmt::format("host: {}, {} rank{}\n", show(p.speed(HostId(0))), p.ranks_per_host,
+  text += fmt::format("host: {}, {} rank{}\n", speed_of_hosts(p), p.ranks_per_host,
                       p.ranks_per_host == 1 ? "" : "s");
   for (const topology::PortShare& s : f.port_shares())
     text += fmt::format(

@@ -183,6 +183,23 @@ TEST_F(OutputTest, OnlyCablesAreDrawn) {
   EXPECT_EQ(w.weft("platform export spare.xml -o s.dot").exit_code, 0) << "a link that no route takes";
 }
 
+// Of hosts that are not alike, from the slowest to the fastest.
+TEST_F(OutputTest, APlatformShowsHowFastItsHostsAre) {
+  const auto line = [&](std::initializer_list<std::string_view> speeds) {
+    std::string hosts;
+    for (const std::string_view speed : speeds)
+      hosts += "<host id=\"h" + std::to_string(hosts.size()) + "\" speed=\"" + std::string(speed) + "\"/>";
+    w.write("speeds.xml",
+            "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">" + hosts + "</zone></platform>");
+    const std::string out = w.weft("platform show speeds.xml").out;
+    const std::size_t at = out.find("host: ");
+    return at == std::string::npos ? out : out.substr(at, out.find('\n', at) - at);
+  };
+  EXPECT_EQ(line({"98.095Mf", "48.492Mf", "137.333Mf"}), "host: 48.5 to 137 Mflop/s, 1 rank");
+  EXPECT_EQ(line({"98.1Mf", "2Gf"}), "host: 98.1 Mflop/s to 2 Gflop/s, 1 rank");
+  EXPECT_EQ(line({"98.1Mf", "98.1Mf"}), "host: 98.1 Mflop/s, 1 rank");
+}
+
 // The old file would be whole until the new one replaced it, but then it is gone.
 // Tables showed such names as escapes, sentences as they were.
 TEST_F(OutputTest, NamesDoNotSteerTheTerminal) {
