@@ -75,7 +75,13 @@ class TorusZone final : public Zone {
 Result<std::unique_ptr<Zone>> torus_zone(const std::string& parameters, std::uint64_t hosts,
                                          const std::string& name, const ClusterLinks& links,
                                          const std::string& where, Network& net) {
+  // One of a single host costs as much as any other, at each host and on each route; of two hosts each, 20 are all hosts that there
+  // may be.
+  constexpr std::size_t kMostDimensions = 32;
   WEFT_ASSIGN(const std::vector<std::uint32_t> dims, shape(parameters, 0, where));
+  if (dims.size() > kMostDimensions)
+    return bad_input(where, "dimensions of a torus", fmt::format("{} of them", dims.size()),
+                     fmt::format("at most {}", kMostDimensions));
   std::uint64_t wanted = 1;
   for (const std::uint32_t d : dims) wanted = saturating_mul(wanted, d);
   WEFT_TRY(check_hosts(wanted, hosts, where));

@@ -236,6 +236,10 @@ TEST(SimgridPlatform, BadFilesAreNamedWithTheirPlace) {
       "where the way back has its own");
   EXPECT_EQ(simgrid_error(simgrid_cluster("topology=\"TORUS\" topo_parameters=\"2,2\"")),
             "2:1: error: topo_parameters for 4 hosts; got \"radical with 8\"; expected as many of them");
+  std::string dimensions = "8";
+  for (int i = 0; i < 32; ++i) dimensions += ",1";
+  EXPECT_EQ(simgrid_error(simgrid_cluster("topology=\"TORUS\" topo_parameters=\"" + dimensions + "\"")),
+            "2:1: error: dimensions of a torus; got \"33 of them\"; expected at most 32");
   EXPECT_EQ(simgrid_error(simgrid_cluster("topology=\"FAT_TREE\" topo_parameters=\"2;4,2;1,1\"")),
             "2:1: error: topo_parameters of a fat-tree; got \"2;4,2;1,1\"; expected "
             "LEVELS;DOWN,...;UP,...;CABLES,...");
