@@ -55,6 +55,38 @@ TEST(Export, NamesOfAnyBytesStayReadable) {
   EXPECT_EQ(r.fabric.link_name(LinkId(0)), "tab_here->bell_\xff<&>");
 }
 
+// Of a routes file blanks end the fields: links whose names differ in them only stay two, and one without a name has one.
+TEST(Export, NamesOfLinksInARoutesFileDiffer) {
+  const std::string names[] = {"l_1",
+                               "l 1",
+                               "l\xc2\xa0"
+                               "1",
+                               "l&#9;1",
+                               "",
+                               "l_1#2"};
+  std::string xml = "<platform version=\"4.1\"><zone id=\"z\" routing=\"Full\">";
+  for (std::size_t h = 0; h <= std::size(names); ++h)
+    xml += "<host id=\"h" + std::to_string(h) + "\" speed=\"1Gf\"/>";
+  for (std::size_t l = 0; l < std::size(names); ++l)
+    xml += "<link id=\"" + names[l] + "\" bandwidth=\"" + std::to_string(l + 1) +
+           "Bps\"/><route src=\"h0\" dst=\"h" + std::to_string(l + 1) + "\"><link_ctn id=\"" + names[l] +
+           "\"/></route>";
+  const TempFile platform("names.xml", xml + "</zone></platform>");
+  const TempFile routes("names.routes", *to_routes(load(platform.path()).fabric));
+  const Fabric f = load("routes:path=" + routes.path()).fabric;
+  ASSERT_EQ(f.wired_links(), std::size(names));
+  std::map<double, std::string> read;
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l) read[f.links().capacity[l]] = f.link_name(LinkId(l));
+  EXPECT_EQ(read, (std::map<double, std::string>{{1, "l_1"},
+                                                 {2, "l_1#3"},
+                                                 {3,
+                                                  "l\xc2\xa0"
+                                                  "1"},
+                                                 {4, "l_1#4"},
+                                                 {5, "h0->h5"},
+                                                 {6, "l_1#2"}}));
+}
+
 TEST(Export, LinksWithoutATwinStayDirected) {
   const TempFile f("oneway", "L 0 a 1 0\nL 1 b 1 0\nR 0 1 0 1\n");
   EXPECT_THAT(to_dot(load("routes:path=" + f.path()).fabric), HasSubstr("digraph"));

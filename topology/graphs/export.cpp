@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/append_text.hpp"
@@ -105,6 +108,29 @@ std::string in_quotes(std::string_view text) {
   return out + '"';
 }
 
+// In a routes file fields end at blanks and records at the end of the line: what links are called instead whose names have any,
+// none as another.
+std::map<std::uint32_t, std::string> names_without_blanks(const Fabric& f) {
+  const auto blank = [](unsigned char c) { return c <= ' ' || c == 0x7f; };
+  std::map<std::uint32_t, std::string> changed;
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l)
+    if (std::string name = f.link_name(LinkId(l)); std::ranges::any_of(name, blank)) {
+      std::ranges::replace_if(name, blank, '_');
+      changed.emplace(l, std::move(name));
+    }
+  if (changed.empty()) return changed;
+  std::unordered_set<std::string> taken;
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l)
+    if (!changed.contains(l)) taken.insert(f.link_name(LinkId(l)));
+  std::unordered_map<std::string, std::uint32_t> alike;
+  for (auto& [l, name] : changed) {
+    const std::string wanted = name;
+    for (std::uint32_t& k = alike[wanted]; !taken.insert(name).second;)
+      name = fmt::format("{}#{}", wanted, ++k + 1);
+  }
+  return changed;
+}
+
 }  // namespace
 
 void write_dot(const Fabric& f, const TextSink& out) {
@@ -160,12 +186,11 @@ Result<void> write_routes(const Fabric& f, const TextSink& out, std::uint64_t ma
     return bad_input({}, "too many routes to write", fmt::format("{} pairs", hosts * (hosts - 1)),
                      fmt::format("at most {}", max_pairs));
   TextPieces text(out);
+  const std::map<std::uint32_t, std::string> changed = names_without_blanks(f);
   for (std::uint32_t l = 0; l < f.wired_links(); ++l) {
-    // Fields end at blanks, records at the end of the line.
-    std::string name = f.link_name(LinkId(l));
-    std::replace_if(
-        name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 0x7f; }, '_');
-    text.add("L {} {} {} {}{}\n", l, name, f.links().capacity[l], to_seconds(f.links().latency[l]),
+    const auto other = changed.find(l);
+    text.add("L {} {} {} {}{}\n", l, other == changed.end() ? f.link_name(LinkId(l)) : other->second,
+             f.links().capacity[l], to_seconds(f.links().latency[l]),
              f.links().is_fatpipe(LinkId(l)) ? " fatpipe" : "");
   }
   std::vector<LinkId> links;
