@@ -226,13 +226,21 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology
   ClosedFormPrediction out;
   out.config = config;
   const hpl_gen::ClosedFormRun run{config.n, config.nb, config.p, config.q};
-  // gamma: the dgemm of a middling update, mean over the ranks of the first host.
+  // gamma: the dgemm of a middling update, mean over the ranks of a host, the slowest: all have the same work, and wait for it.
   const std::int64_t m = std::max<std::int64_t>(1, config.n / config.p / 2);
   const std::int64_t n = std::max<std::int64_t>(1, config.n / config.q / 2);
   const bool device = hpl_gen::on_accelerators(config.program);
   const std::int64_t nb = std::min(config.nb, config.n);
   const traces::KernelShape shape{device ? traces::Kernel::device_dgemm : traces::Kernel::dgemm, m, n, nb};
-  out.gamma = clock.seconds(clock.row_of(placement[0], 0), shape) / traces::kernel_flops(shape);
+  HostId slowest = placement[0];
+  std::uint32_t row = clock.row_of(slowest, 0);
+  double most_s = clock.seconds(row, shape);
+  for (const HostId h : placement) {
+    if (clock.row_of(h, 0) == row) continue;
+    row = clock.row_of(h, 0);
+    if (const double s = clock.seconds(row, shape); s > most_s) most_s = s, slowest = h;
+  }
+  out.gamma = most_s / traces::kernel_flops(shape);
 
   // alpha and beta: an empty and a long message between the first two hosts of the placement that differ.
   const replay::MessageCost cost(platform.mpi);
@@ -293,7 +301,7 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology
                                  .split = config.rochpl.split};
   if (device) {
     const auto rate_of = [&](const traces::KernelShape& s, double work) {
-      const double seconds = clock.seconds(clock.row_of(placement[0], 0), s);
+      const double seconds = clock.seconds(clock.row_of(slowest, 0), s);
       return seconds > 0 ? work / seconds : 0;
     };
     const std::int64_t half = std::max<std::int64_t>(1, nb / 2);

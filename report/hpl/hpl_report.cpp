@@ -312,6 +312,23 @@ nlohmann::ordered_json closed_form_json(const predict::ClosedFormPrediction& clo
   return j;
 }
 
+// Which other runs may be as fast as the fastest: the intervals of both rates meet.
+std::string not_told_apart(const std::vector<predict::HplPrediction>& runs, std::size_t best, bool several) {
+  const predict::HplPrediction& first = runs[best];
+  std::vector<const predict::HplPrediction*> near;
+  for (const predict::HplPrediction& r : runs)
+    if (&r != &first && first.error_estimate && r.error_estimate &&
+        *first.error_estimate + *r.error_estimate > 0 &&
+        r.gflops * (1 + *r.error_estimate) >= first.gflops * (1 - *first.error_estimate))
+      near.push_back(&r);
+  if (near.empty()) return {};
+  std::ranges::stable_sort(near, std::ranges::greater(), &predict::HplPrediction::gflops);
+  const std::string next = several ? near.front()->label : std::string("the next");
+  return fmt::format("As fast within +-: {}{}, {} slower.\n",
+                     near.size() == 1 ? "" : fmt::format("{} others, of them ", near.size()), next,
+                     show_percent(1 - near.front()->gflops / first.gflops));
+}
+
 std::string predictions_text(const std::vector<predict::HplPrediction>& all,
                              const std::vector<SeedGroup>& groups, std::size_t width) {
   const bool seeds = groups.size() < all.size();
@@ -390,7 +407,8 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
   if (groups[best].count > 1)
     head += fmt::format(" on the mean, {} to {}, standard deviation {}", rate(spread[best].least),
                         rate(spread[best].most), show_percent(spread[best].stddev / spread[best].mean));
-  return head + "\n" + limits(runs[best]) + t.text(width);
+  const std::string open = seeds ? std::string() : not_told_apart(runs, best, several);
+  return head + "\n" + limits(runs[best]) + open + t.text(width);
 }
 
 void add_node_grid(Json& object, const hpl_gen::HplConfig& config) {

@@ -161,5 +161,40 @@ TEST(PredictHpl, RowsHaveTheLabelOfTheirPlatformAndEveryLineThatVaries) {
   EXPECT_EQ(json::parse(tuned.out)["label"], "a");
 }
 
+// Block-cyclic work is equal, so the slowest host decides, wherever it stands in the platform; and no form is above the peak.
+TEST(PredictHpl, ClosedFormsAreOfTheSlowestHost) {
+  const Workspace here;
+  const auto forms = [&](const std::string& speeds) {
+    here.write("p.textproto",
+               "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=100GB/s\" }\n" + speeds);
+    const Outcome o =
+        here.weft("predict hpl --on p.textproto --n 20000 --nb 100 --p 2 --q 2 --closed-form --json -");
+    EXPECT_EQ(o.exit_code, 0) << o.err;
+    return json::parse(o.out)["runs"][0]["closed_form"];
+  };
+  const auto with_slow = [](const std::string& host) {
+    return "host { speed: \"10Gflops\" group { hosts: \"" + host + "\" speed: \"5Gflops\" } }\n";
+  };
+  const json first = forms(with_slow("0")), last = forms(with_slow("3")),
+             all = forms("host { speed: \"5Gflops\" }\n");
+  for (const char* form : {"hpl_gflops", "mcl_gflops", "phases_gflops"}) {
+    EXPECT_EQ(first[form], last[form]) << form;
+    EXPECT_EQ(all[form], last[form]) << form;
+    EXPECT_LE(last[form].get<double>(), last["roofline_gflops"].get<double>()) << form;
+  }
+}
+
+// Of samples whose intervals meet nobody is the fastest; runs of all panels have no interval.
+TEST(PredictHpl, RunsThatSamplesDoNotTellApartAreNamed) {
+  const Workspace here;
+  const std::string on =
+      "predict hpl --on a=crossbar:n=4,bw=1GB/s,speed=10Gflops --on "
+      "b=crossbar:n=4,bw=1.001GB/s,speed=10Gflops "
+      "--on c=crossbar:n=4,bw=1MB/s,speed=10Gflops --n 12000 --nb 60 --p 2 --q 2 ";
+  EXPECT_THAT(here.weft(on + "--sample 4").out,
+              ContainsRegex("\nAs fast within \\+-: a, 0\\.[0-9]+ % slower\\.\n"));
+  EXPECT_THAT(here.weft(on + "--exchanges").out, Not(HasSubstr("As fast within")));
+}
+
 }  // namespace
 }  // namespace weft::testing::predict_seeds_test
