@@ -46,8 +46,8 @@ Result<double> read_accuracy(const std::string& accuracy, std::string_view model
 
 std::string accuracy_note(std::string_view model, double accuracy) {
   if (accuracy == 0) return {};
-  return fmt::format("not exact: {} at all times (--accuracy {:g})",
-                     network::accuracy_text(model, accuracy), accuracy);
+  return fmt::format("not exact: {} at all times (--accuracy {:g})", network::accuracy_text(model, accuracy),
+                     accuracy);
 }
 
 }  // namespace weft::cli

@@ -263,6 +263,7 @@ std::string closed_forms_text(const std::vector<hpl_gen::HplConfig>& configs,
                               const std::string& platform, std::size_t width) {
   // What tells runs apart has a column, whether a form goes by it or not.
   std::vector<hpl_gen::PanelFactorisation> factorisations;
+  factorisations.reserve(configs.size());
   for (const auto& c : configs) factorisations.push_back(hpl_gen::factorisation_of(c));
   const auto parts = varying_parts(factorisations);
   const auto varies = [&](auto hpl_gen::HplConfig::*line) {

@@ -91,6 +91,7 @@ Result<std::vector<RouteReader::Step>> RouteReader::steps_of(const XmlElement& r
 
 std::vector<std::uint32_t> RouteReader::forwards(const std::vector<Step>& steps) {
   std::vector<std::uint32_t> out;
+  out.reserve(steps.size());
   for (const Step& s : steps) out.push_back(s.link);
   return out;
 }
