@@ -223,7 +223,8 @@ TEST_P(RecordedCalls, InterCommunicatorMessagesAreKeptAndTheirCollectivesCounted
                         "send 3 8 3 split2", "comm_create - split3 - split2", "barrier - 0 - split3",
                         "comm_free - 0 - split3", "comm_free - 0 - split2", "comm_free - 0 - split1"}));
   EXPECT_EQ(inside(r.lines[3])[2], "recv 0 8 3 split2 [0 3 8]");
-  EXPECT_TRUE(has_note(r, "4 collectives on an inter-communicator")) << slurp(folder.path("err"));
+  EXPECT_TRUE(has_note(r, "4 calls of communication on inter-communicators")) << slurp(folder.path("err"));
+  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 1) << "a replay does not wait in them";
 }
 
 TEST_P(RecordedCalls, DerivedDatatypesCountTheirBytesWithoutHoles) {

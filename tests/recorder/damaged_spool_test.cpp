@@ -11,6 +11,7 @@
 #include "traces/op_rules.hpp"
 #include "traces/recorder/merge/merge.hpp"
 #include "traces/trace.hpp"
+#include "traces/trace_warnings.hpp"
 
 namespace weft::recorder {
 namespace {
@@ -288,6 +289,39 @@ TEST(Facts, CountsThreadsAndClocksReachTheHeader) {
   EXPECT_EQ(facts.wall_ps, (std::vector<std::int64_t>{20'000, 0}));
   EXPECT_THAT(made->at(0).remarks,
               ::testing::ElementsAre("1 call returned an error and did nothing: left out"));
+}
+
+// docs/reports.md: for check, calls that are missing are errors.
+TEST(Facts, CallsThatCommunicateAndAreMissingMakeItAnotherProgramsTrace) {
+  const std::pair<NotRecorded, const char*> others[] = {
+      {NotRecorded::unknown_comm, "1 call of communication on communicators whose creation"},
+      {NotRecorded::intercomm_collective, "1 call of communication on inter-communicators is"},
+      {NotRecorded::unknown_request, "1 call of completion of requests whose start was not seen"},
+      {NotRecorded::unknown_start, "1 call of start of requests whose making was not recorded"},
+      {NotRecorded::callback_message, "1 call of communication inside callbacks"},
+      {NotRecorded::in_callback, nullptr},  // what they make or free, nobody waits for
+      {NotRecorded::unknown_free, nullptr},
+      {NotRecorded::failed, nullptr},
+  };
+  for (const auto& [what, error] : others) {
+    const Merging merging;
+    FakeSpool a = busy(0);
+    a.header().not_recorded[static_cast<std::size_t>(what)] = 1;
+    static_cast<void>(a.save());
+    static_cast<void>(busy(1).save());
+    const auto made = merging.run();
+    ASSERT_TRUE(made) << made.error().message();
+    auto trace = traces::open_trace({merging.output()});
+    ASSERT_TRUE(trace);
+    std::vector<std::string> errors;
+    for (const auto& w : traces::find_trace_warnings((*trace)->header()))
+      if (w.another_program) errors.push_back(w.text);
+    if (error == nullptr) {
+      EXPECT_THAT(errors, ::testing::IsEmpty());
+    } else {
+      EXPECT_THAT(errors, ::testing::ElementsAre(::testing::StartsWith(error)));
+    }
+  }
 }
 
 TEST(Facts, MuchTimeBetweenPollsThatSaidNoIsTold) {

@@ -211,8 +211,10 @@ TEST_P(RecordedFacts, WhatComesAfterACallThatAnErrorHandlerLeftIsRecorded) {
                                                  "send null 4 3 world", "barrier - 0 - world"));
   EXPECT_THAT(inside(r.lines.at(1)), ElementsAre("send null 4 1 world", "recv 0 4 2 world [0 2 4]",
                                                  "send null 4 3 world", "barrier - 0 - world"));
-  EXPECT_THAT(r.header.warnings, ElementsAre(::testing::StartsWith("6 calls inside callbacks")));
+  EXPECT_THAT(traces::trace_warnings(r.header),
+              ElementsAre(::testing::StartsWith("6 calls of communication inside callbacks")));
   EXPECT_THAT(slurp(folder.path("err")), HasSubstr("6 calls left by an exception or a jump"));
+  EXPECT_EQ(shell(folder, weft() + " check t.weft"), 1) << "the barriers of the error handler are missing";
 }
 
 TEST_P(RecordedFacts, ACallOnAHandleOfNothingFailedAndIsNoneThatWasNotSeen) {

@@ -74,7 +74,7 @@ TEST_P(RecordedHandles, ACommunicatorThatACallbackFreesIsGone) {
                     ::testing::StartsWith("comm_split - "), ::testing::StartsWith("barrier - 0 - "),
                     "comm_free - 0 - split1", "comm_dup - split5 - split2", "barrier - 0 - world"))
         << rank;
-  EXPECT_TRUE(has_note(r, "8 calls on communicators whose creation was not seen"));
+  EXPECT_TRUE(has_note(r, "8 calls of communication on communicators whose creation was not seen"));
   EXPECT_TRUE(has_note(r, "8 calls inside callbacks")) << "a comm_dup and a comm_free of each rank";
 }
 
@@ -113,15 +113,16 @@ TEST_P(RecordedHandles, WhatIsHeardOfSeveralRequestsIsWaitedForOnceAndAFlushIsNo
                           StartsWith("testall "), "request_free - 0 - world", "irecv 0 8 3 world",
                           StartsWith("testany "), "irecv 0 8 4 world", StartsWith("testsome "),
                           StartsWith("recv 0 8 5 world"), "barrier - 0 - world"));
-  EXPECT_FALSE(has_note(r, "completions of requests whose start was not seen"));
+  EXPECT_FALSE(has_note(r, "completion of requests whose start was not seen"));
   EXPECT_EQ(shell(folder, weft() + " check t.weft"), 0) << slurp(folder.path("out"));
 }
 
 TEST_P(RecordedHandles, ARequestWhoseStartWasNotSeenCountsWhereItCompletes) {
   const TempDir folder;
   const Recorded r = record_case(folder, "generalized");
-  EXPECT_THAT(r.header.warnings,
-              ElementsAre(::testing::StartsWith("4 completions of requests whose start was not seen")))
+  EXPECT_THAT(
+      traces::trace_warnings(r.header),
+      ElementsAre(::testing::StartsWith("4 calls of completion of requests whose start was not seen")))
       << "one of each rank";
 }
 

@@ -108,8 +108,9 @@ TEST(RecordedMpi4, CallsWithoutAPlaceInATraceAreCountedByName) {
   EXPECT_GE(counts["MPI_Parrived"], 4u);
   EXPECT_THAT(slurp(folder.path("err")),
               HasSubstr("of sessions, partitioned messages and Isendrecv of MPI 4"));
-  EXPECT_TRUE(has_note(r, "16 starts of requests whose making was not recorded (partitioned messages)"));
-  EXPECT_TRUE(has_note(r, "4 collectives on an inter-communicator"));
+  EXPECT_TRUE(
+      has_note(r, "16 calls of start of requests whose making was not recorded (partitioned messages)"));
+  EXPECT_TRUE(has_note(r, "4 calls of communication on inter-communicators"));
 }
 
 // Replay takes the rules of the library that made the recording.

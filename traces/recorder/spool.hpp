@@ -25,7 +25,7 @@
 namespace weft::recorder {
 
 inline constexpr std::uint64_t kSpoolMagic = 0x31304c4f4f505357ULL;  // "WSPOOL01"
-inline constexpr std::uint32_t kSpoolVersion = 7;
+inline constexpr std::uint32_t kSpoolVersion = 8;
 inline constexpr std::size_t kSpoolHeaderBytes = 8192;
 
 // Environment of the recorded processes.
@@ -47,18 +47,21 @@ inline constexpr const char* kSessionFile = "session.txt";
   X(mpi4, "sessions, partitioned messages and Isendrecv of MPI 4")
 
 // Other things that were seen and are not in the trace as such: X(id, weight, noun that is counted, the rest).
-// kPart: part of the program's behaviour is missing, a warning. kNote: the trace is right without it.
+// kLost: calls that communicate are missing, a group of the header like those above (its name is the noun and the rest), so the
+// trace is one of another program. kPart: part of the program's behaviour is missing, a warning. kNote: the trace is right without it.
 // clang-format off
-#define WEFT_NOT_RECORDED_OTHERS(X)                                                                                             \
-  X(unknown_comm, kPart, "call", "on communicators whose creation was not seen (dynamic processes, or made inside a callback)") \
-  X(intercomm_collective, kPart, "collective", "on an inter-communicator")                                                      \
-  X(unknown_request, kPart, "completion", "of requests whose start was not seen (generalized, one-sided, file I/O)")            \
-  X(unknown_start, kPart, "start", "of requests whose making was not recorded (partitioned messages)")                          \
-  X(failed, kNote, "call", "returned an error and did nothing: left out")                                                       \
-  X(truncated, kNote, "call", "returned MPI_ERR_TRUNCATE or MPI_ERR_IN_STATUS: kept as made")                                   \
-  X(cancelled, kNote, "receive", "cancelled before anything matched: left out, with MPI_Cancel")                                \
-  X(left, kNote, "call", "left by an exception or a jump of an error handler: kept as made")                                    \
-  X(in_callback, kPart, "call", "inside callbacks (of attributes, error handlers, generalized requests)")
+#define WEFT_NOT_RECORDED_OTHERS(X)                                                                                               \
+  X(unknown_comm, kLost, "communication", "on communicators whose creation was not seen (dynamic processes, or made inside a callback)") \
+  X(intercomm_collective, kLost, "communication", "on inter-communicators")                                                       \
+  X(unknown_request, kLost, "completion", "of requests whose start was not seen (generalized, one-sided, file I/O)")              \
+  X(unknown_start, kLost, "start", "of requests whose making was not recorded (partitioned messages)")                            \
+  X(callback_message, kLost, "communication", "inside callbacks (of attributes, error handlers, generalized requests)")           \
+  X(unknown_free, kNote, "free", "of communicators whose creation was not seen")                                                     \
+  X(failed, kNote, "call", "returned an error and did nothing: left out")                                                         \
+  X(truncated, kNote, "call", "returned MPI_ERR_TRUNCATE or MPI_ERR_IN_STATUS: kept as made")                                     \
+  X(cancelled, kNote, "receive", "cancelled before anything matched: left out, with MPI_Cancel")                                  \
+  X(left, kNote, "call", "left by an exception or a jump of an error handler: kept as made")                                      \
+  X(in_callback, kPart, "call", "inside callbacks of MPI that make or free communicators or requests")
 // clang-format on
 
 enum class NotRecorded : std::uint32_t {

@@ -52,7 +52,7 @@ constexpr Counted kCounted[] = {
 #include "traces/recorder/not_recorded.def"
 #undef WEFT_COUNTED
 };
-enum class Weight : std::uint8_t { kPart, kNote };
+enum class Weight : std::uint8_t { kLost, kPart, kNote };
 struct Other {
   Weight weight;
   const char* noun;
@@ -345,6 +345,10 @@ void describe(const Job& job, const Survey& survey, traces::TraceHeader& header,
   for (std::size_t i = 0; i < std::size(kOthers); ++i) {
     const std::uint64_t n = counts[kCountedFunctions + i];
     if (n == 0) continue;
+    if (kOthers[i].weight == Weight::kLost) {
+      facts.not_recorded.push_back({fmt::format("{} {}", kOthers[i].noun, kOthers[i].text), "", n});
+      continue;
+    }
     const std::string sentence =
         fmt::format("{} {}{} {}", n, kOthers[i].noun, n == 1 ? "" : "s", kOthers[i].text);
     if (kOthers[i].weight == Weight::kPart) {

@@ -101,9 +101,10 @@ Caller caller_of(const void* stack, const void* from) {
 }  // namespace
 
 // Never inlined: where the stack of who makes it ends is the begin of its own.
-[[gnu::noinline]] Call::Call(const void* stack, const void* from) {
+[[gnu::noinline]] Call::Call(Does what, const void* stack, const void* from) {
   const Caller caller = depth > 0 ? caller_of(stack, from) : Caller::kProgram;
-  if (caller == Caller::kCallback) recorder.count(NotRecorded::in_callback);
+  if (caller == Caller::kCallback)
+    recorder.count(what == Does::kCommunicate ? NotRecorded::callback_message : NotRecorded::in_callback);
   if (depth > 0 && caller == Caller::kProgram) {
     depth = 0;
     unseen_count = 0;

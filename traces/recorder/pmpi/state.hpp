@@ -279,15 +279,18 @@ class Recorder {
 extern Recorder recorder;
 
 // One wrapped call: stamps the clock at both ends. Calls that MPI or another tool makes inside a wrapped call
-// are not the program's and are not active. Nor are calls of a callback: they are counted.
+// are not the program's and are not active. Nor are calls of a callback: they are counted, those that communicate apart.
 //
 // An error handler of the program may leave a call by an exception or a jump: no destructor runs here then. The next call
 // of the thread notices it.
 class Call {
  public:
+  // What the function does: sends, receives or waits; or makes and frees what others send by.
+  enum class Does : std::uint8_t { kCommunicate, kManage };
   // To be made by the function that the program calls, or by one that is always inlined there. `stack`: where the stack of the
   // caller ends; `from`: where it goes on when the call is over.
-  explicit Call(const void* stack = __builtin_dwarf_cfa(), const void* from = __builtin_return_address(0));
+  explicit Call(Does what = Does::kCommunicate, const void* stack = __builtin_dwarf_cfa(),
+                const void* from = __builtin_return_address(0));
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;

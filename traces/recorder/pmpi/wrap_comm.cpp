@@ -44,7 +44,7 @@ bool refused_argument(int rc) {
 template <class Real>
 [[gnu::always_inline]] inline int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real,
                                          MPI_Request* hide = nullptr) {
-  const Call call;
+  const Call call(Call::Does::kManage);
   CommKey key;
   Comm* from = nullptr;
   std::uint32_t number = 0;
@@ -88,7 +88,7 @@ template <class Real>
 template <class Real>
 [[gnu::always_inline]] inline int create_among_members(std::uint64_t salt, int tag, MPI_Comm parent,
                                                        MPI_Comm* made, Real real) {
-  const Call call;
+  const Call call(Call::Does::kManage);
   if (!call) return real();
   recorder.lock();
   const Comm* from = recorder.comm(parent);
@@ -117,7 +117,7 @@ template <class Real>
 // A callback that frees one (of an attribute) leaves no record, but its handle can come again, too.
 template <class Real>
 [[gnu::always_inline]] inline int free_comm(MPI_Comm handle, Real real) {
-  const Call call;
+  const Call call(Call::Does::kManage);
   Comm* c = nullptr;
   SpoolRecord* r = nullptr;
   if (recorder.on()) {
@@ -134,7 +134,7 @@ template <class Real>
   const Outcome o = counted_outcome(rc);
   const Lock lock;
   if (c == nullptr) {
-    if (o == Outcome::kDone) recorder.count(NotRecorded::unknown_comm);
+    if (o == Outcome::kDone) recorder.count(NotRecorded::unknown_free);
     recorder.carry(call.gap());
     return rc;
   }

@@ -542,7 +542,7 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
 // Cancel and Request_free: one request, recorded at entry because the handle is gone afterwards.
 template <class Real>
 [[gnu::always_inline]] inline int one_request(OpKind kind, const MPI_Request* request, Real real) {
-  const Call call;
+  const Call call(Call::Does::kManage);
   if (!call) return real();
   SpoolRecord* r = nullptr;
   recorder.lock();

@@ -28,7 +28,7 @@ template <class Real>
 // No operation, but it may wait for others: time inside MPI, which would else be computation.
 template <class Real>
 [[gnu::always_inline]] inline int no_operation(Real real) {
-  const Call call;
+  const Call call(Call::Does::kManage);
   if (call) {
     const Lock lock;
     recorder.carry(call.gap());
@@ -40,7 +40,7 @@ template <class Real>
 // The same with a request. It is the program's to complete, but stands for no operation.
 template <class Real>
 [[gnu::always_inline]] inline int no_operation(MPI_Request* request, Real real) {
-  const Call call;
+  const Call call(Call::Does::kManage);
   const int rc = real();
   if (!call) return rc;
   const Outcome o = counted_outcome(rc);
