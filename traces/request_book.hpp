@@ -74,6 +74,8 @@ class RequestBook {
          k == OpKind::launch;
 }
 [[nodiscard]] constexpr bool is_completion(OpKind k) { return k >= OpKind::wait && k <= OpKind::testsome; }
+// One that said yes. It is local: it may say no.
+[[nodiscard]] constexpr bool is_test(OpKind k) { return k >= OpKind::test && k <= OpKind::testsome; }
 // Of any or some of several: the list is {n, n that were asked for..., those that completed...}.
 [[nodiscard]] constexpr bool completes_some(OpKind k) {
   return k == OpKind::waitany || k == OpKind::waitsome || k == OpKind::testany || k == OpKind::testsome;

@@ -1,4 +1,4 @@
-// The trace doctor on recorded matches that cannot be right.
+// The trace doctor on recorded matches that cannot be right, and on tests that said yes.
 #include <fmt/format.h>
 
 #include <tuple>
@@ -140,6 +140,62 @@ TEST(CheckRecorded, AReceiveHasTheMessageThatItsWaitTellsBlocksLater) {
       p.add(2, send(0, 0, 8, kind)).add(2, barrier);
       EXPECT_EQ(p.findings(true), "");
     }
+}
+
+// MPI 3.1, 3.7.3: MPI_Test and its like are local, a wait is not. Each rank sends, asks, then receives.
+TEST(CheckRecorded, WithSynchronousSendsATestOfSendsHoldsNobodyAndAWaitDoes) {
+  const TempDir dir;
+  const auto asks = [&](OpKind send_kind, OpKind asking, std::optional<L> list, std::uint32_t slot) {
+    Program p(dir, 2);
+    for (const std::int32_t r : {0, 1}) {
+      const auto me = static_cast<std::uint32_t>(r);
+      p.add(me, with_request(send(1 - r, 5, 8), send_kind, 0));
+      if (send_kind == OpKind::send_init) p.add(me, {.kind = OpKind::start, .request = 0});
+      p.add(me, {.kind = asking, .request = slot}, list).add(me, recv(1 - r, 5, 8));
+      if (send_kind == OpKind::send_init) p.add(me, {.kind = OpKind::request_free, .request = 0});
+    }
+    EXPECT_EQ(p.findings(), "");
+    return p.findings(true);
+  };
+  for (const OpKind kind : {OpKind::isend, OpKind::irsend, OpKind::send_init}) {
+    EXPECT_EQ(asks(kind, OpKind::test, std::nullopt, 0), "");
+    EXPECT_EQ(asks(kind, OpKind::testall, L{0}, kNoRequest), "");
+    EXPECT_EQ(asks(kind, OpKind::testany, L{1, 0, 0}, kNoRequest), "");
+    EXPECT_EQ(asks(kind, OpKind::testsome, L{1, 0, 0}, kNoRequest), "");
+    for (const auto& [asking, list, slot] :
+         {std::tuple{OpKind::wait, std::optional<L>(), 0u},
+          std::tuple{OpKind::waitall, std::optional(L{0}), kNoRequest},
+          std::tuple{OpKind::waitany, std::optional(L{1, 0, 0}), kNoRequest}})
+      EXPECT_THAT(asks(kind, asking, list, slot),
+                  ::testing::StartsWith("W 0." + std::string(kind == OpKind::send_init ? "2" : "1") +
+                                        " depends on buffering"));
+  }
+}
+
+// What a test let go is matched later, and then completes nobody else's request of its number; a receive is waited for.
+TEST(CheckRecorded, WithSynchronousSendsARequestThatATestLetGoIsNoOther) {
+  const TempDir dir;
+  Program p(dir, 2);
+  p.add(0, with_request(send(1, 1, 8), OpKind::isend, 0)).add(0, {.kind = OpKind::test, .request = 0});
+  p.add(0, with_request(send(1, 2, 8), OpKind::isend, 0)).add(0, wait(0)).add(0, recv(1, 3, 8));
+  p.add(1, recv(0, 1, 8)).add(1, send(0, 3, 8)).add(1, recv(0, 2, 8));
+  EXPECT_EQ(p.findings(), "");
+  EXPECT_EQ(p.findings(true),
+            "W 0.3 depends on buffering: with synchronous sends this is a deadlock: rank 0 at operation 3 "
+            "(): wait of "
+            "the isend at operation 2 to rank 1 with tag 2 (8 bytes), waits for rank 1; rank 1 at operation "
+            "1 (): send "
+            "to rank 0 with tag 3 (8 bytes), waits for rank 0\n");
+  Program both(dir, 2);
+  for (const std::int32_t r : {0, 1}) {
+    const auto me = static_cast<std::uint32_t>(r);
+    both.add(me, with_request(send(1 - r, 1, 8), OpKind::isend, 0));
+    both.add(me, with_request(recv(1 - r, 2, 8), OpKind::irecv, 1));
+    if (r == 1) both.add(me, send(0, 2, 8)).add(me, recv(0, 1, 8));
+    both.add(me, {.kind = OpKind::testall}, L{0, 1});
+    if (r == 0) both.add(me, send(1, 2, 8)).add(me, recv(1, 1, 8));
+  }
+  EXPECT_EQ(both.findings(true), "") << "the testall of rank 0 goes on with the message of its receive";
 }
 
 }  // namespace

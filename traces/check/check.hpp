@@ -3,7 +3,7 @@
 // All ranks run together, untimed: a step goes as far as MPI lets it. Sends are buffered, so whatever waits
 // in the end waits in every MPI implementation: the cycle of waiting ranks is a deadlock. With `synchronous`,
 // standard sends wait for their receive (rendezvous at any size): a deadlock that shows only then depends on
-// buffering (a warning).
+// buffering (a warning). A test that said yes to sends holds nobody then: it is local, and its program would go on.
 //
 // What the header says that the trace does not hold (trace_warnings.hpp) is found too: calls without an operation are
 // errors, since a replay is then one of another program.

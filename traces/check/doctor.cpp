@@ -158,6 +158,8 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
   const auto slots = completed_requests(op, list, one);
   // What is done stays done, so that a rank that is woken for each of its requests looks at each once.
   if (!me.issued) me.settled = 0;
+  // A test is local: where a send is not buffered it says no, and its rank goes on, now without the request. The message stays.
+  const bool may_say_no = synchronous_ && is_test(op.kind);
   std::size_t open = slots.size();  // the first that is not done
   for (std::size_t i = me.settled; i < slots.size(); ++i) {
     const std::int64_t s = slots[i];
@@ -177,6 +179,10 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
       withdraw(r, me, static_cast<std::uint32_t>(s), q);
     if (!q.done && is_nonblocking_collective(q.op.kind))
       q.done = collectives_.may_leave(q.op, r, q.instance, synchronous_);
+    if (!q.done && may_say_no && is_send_request(q.op.kind)) {
+      forget(r, q);
+      q.done = true;
+    }
     if (q.done) continue;
     open = std::min(open, i);
     if (me.issued) break;
