@@ -9,6 +9,7 @@
 
 #include "core/counted.hpp"
 #include "traces/op_rules.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::replay {
 namespace {
@@ -43,10 +44,11 @@ class Blocked {
   }
   [[nodiscard]] std::size_t row(std::uint32_t rank) const { return row_[rank]; }
 
-  // `rank` waits for `peer`, if what `t` names must be waited for.
-  void waits_for(std::uint32_t rank, Target t, std::uint32_t peer) {
+  // `rank` waits for `peer`, if what `t` names must be waited for. `sends`: to send there what the program itself sends.
+  void waits_for(std::uint32_t rank, Target t, std::uint32_t peer, bool sends = false) {
     if (t.value == Target::kNobody || row_[rank] == kNoRow) return;
-    if ((t.value & Target::kActivity) != 0) {
+    const bool of_collective = (t.value & Target::kActivity) != 0;
+    if (of_collective) {
       const Target owner = at_.collectives.target(t.value & ~Target::kActivity);
       if (owner.value < traces::kMaxRequestSlots && !at_.waits.is_awaited(rank, owner)) return;
     } else if (!at_.waits.is_awaited(rank, t)) {
@@ -54,8 +56,13 @@ class Blocked {
     }
     auto& list = waits(rank);
     if (std::find(list.begin(), list.end(), RankId(peer)) == list.end()) list.push_back(RankId(peer));
+    if (sends && !of_collective && tests_[row_[rank]]) first_test_ = std::min(first_test_, row_[rank]);
   }
   std::vector<RankId>& waits(std::uint32_t rank) { return report_.blocked[row_[rank]].waits_for; }
+  // The first rank that waits where the recorded program was told at once that its send is over; null: there is none.
+  [[nodiscard]] const BlockedRank* first_test_of_a_send() const {
+    return first_test_ == kNoRow ? nullptr : &report_.blocked[first_test_];
+  }
 
  private:
   void add(std::uint32_t r) {
@@ -64,7 +71,12 @@ class Blocked {
     b.rank = RankId(r);
     b.op_index = k.pc;
     b.position = at_.ranks.position(r);
-    if (auto op = k.program.at(k.pc); op && *op != nullptr) b.op = describe(**op, at_.comms);
+    bool tests = false;
+    if (auto op = k.program.at(k.pc); op && *op != nullptr) {
+      b.op = describe(**op, at_.comms);
+      tests = traces::is_test((*op)->kind);
+    }
+    tests_.push_back(tests);
     row_[r] = report_.blocked.size();
     report_.blocked.push_back(std::move(b));
   }
@@ -72,6 +84,8 @@ class Blocked {
   const Standstill& at_;
   DeadlockReport& report_;
   std::vector<std::size_t> row_;  // of report_.blocked, by rank
+  std::vector<bool> tests_;       // by row: its operation is a test
+  std::size_t first_test_ = kNoRow;
 };
 
 void find_waits(const Standstill& at, Blocked& blocked) {
@@ -79,7 +93,7 @@ void find_waits(const Standstill& at, Blocked& blocked) {
   for (std::uint32_t i = 0; i < live_messages.size(); ++i) {
     if (!live_messages[i]) continue;
     const Message& m = at.messages[i];
-    blocked.waits_for(m.src, m.send_target, m.dst);
+    blocked.waits_for(m.src, m.send_target, m.dst, true);
     if ((m.state & kMatched) != 0) blocked.waits_for(m.dst, m.recv_target, m.src);
   }
   const auto live_recvs = at.matcher.receives().live_rows();
@@ -134,12 +148,18 @@ std::vector<std::size_t> first_cycle(const std::vector<BlockedRank>& ranks, cons
 
 }  // namespace
 
-DeadlockReport explain_deadlock(const Standstill& at) {
+DeadlockReport explain_deadlock(const Standstill& at, std::vector<std::string>& warnings) {
   DeadlockReport report;
   Blocked blocked(at, report);
   find_waits(at, blocked);
   for (BlockedRank& b : report.blocked) std::sort(b.waits_for.begin(), b.waits_for.end());
   report.cycle = first_cycle(report.blocked, blocked);
+  if (const BlockedRank* b = blocked.first_test_of_a_send())
+    warnings.push_back(fmt::format(
+        "rank {} waits in a {} that said yes to a send in the recording: here its message waits for its "
+        "receive, and a program that polls would be told no and go on; a larger mpi.eager_limit or "
+        "--raw=eager lets sends go that are not synchronous",
+        b->rank.index(), b->op));
   return report;
 }
 

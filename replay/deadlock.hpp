@@ -5,6 +5,9 @@
 // from the lowest rank finds. Complexity: O(live messages + receives + waits), once a replay.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "replay/communicators.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
@@ -27,6 +30,7 @@ struct Standstill {
   const SeriesRuns& series;
 };
 
-[[nodiscard]] DeadlockReport explain_deadlock(const Standstill& at);
+// Adds to `warnings` that a rank waits in a test of a send, where one does: MPI's own test would not.
+[[nodiscard]] DeadlockReport explain_deadlock(const Standstill& at, std::vector<std::string>& warnings);
 
 }  // namespace weft::replay

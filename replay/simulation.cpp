@@ -255,8 +255,10 @@ void Simulation::collect_ranks(ReplayResult& out) {
 ReplayResult Simulation::collect() {
   ReplayResult out;
   out.finished = ranks_.left() == 0;
+  std::vector<std::string> of_deadlock;
   if (!out.finished)
-    out.deadlock = explain_deadlock({ranks_, matcher_, comms_, messages_, waits_, collectives_, series_});
+    out.deadlock =
+        explain_deadlock({ranks_, matcher_, comms_, messages_, waits_, collectives_, series_}, of_deadlock);
   collect_ranks(out);
   if (hindsight_.path().on() && out.finished) out.path = hindsight_.path().path();
   if (hindsight_.ideal().on() && out.finished) out.ideal = hindsight_.ideal().result(trace_.regions());
@@ -274,6 +276,8 @@ ReplayResult Simulation::collect() {
     out.unmatched_receives = matcher_.receives().live();
   }
   tell_warnings(trace_.header(), options_.noise && !compute_.has_noise(), transfers_.truncated(), out);
+  for (std::string& text : of_deadlock) out.warnings.push_back(std::move(text));
+  out.engine.warnings = out.warnings.size();
   return out;
 }
 
