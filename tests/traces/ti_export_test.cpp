@@ -59,6 +59,23 @@ TEST(TiExport, ABufferedSendIsAnIsendThatOnlyTheEndWaitsFor) {
   EXPECT_THAT(e.warnings, IsEmpty());
 }
 
+// It sends nothing and waits for nobody; nor does the wait of one that does not block.
+TEST(TiExport, ACollectiveOfOneRankAloneHasNoLine) {
+  MemoryTrace t(2);
+  const CommId self = t.add_comm("self", {0});
+  t.add(0, {.kind = OpKind::allreduce, .comm = self, .amount = 8});
+  t.add(0, {.kind = OpKind::bcast, .comm = self, .peer = 0, .amount = 8});
+  t.add(0, {.kind = OpKind::alltoallv, .comm = self, .amount = 8}, {1, 8, 8});
+  t.p2p(0, OpKind::isend, 1, 5, 8, CommId(0), 0);
+  t.wait(0, 0);
+  t.add(0, {.kind = OpKind::ibarrier, .comm = self, .request = 0});
+  t.wait(0, 0);
+  t.add(0, {.kind = OpKind::barrier});
+  const Exported e = ti_of(t);
+  EXPECT_EQ(e.lines, "0 isend 1 5 8 6\n0 wait 0 1 5\n0 barrier\n");
+  EXPECT_THAT(e.warnings, IsEmpty());
+}
+
 TEST(TiExport, PollsAreLeftOutAndCounted) {
   MemoryTrace t(2);
   t.add(0, {.kind = OpKind::iprobe, .peer = 1, .tag = 5}, {1});

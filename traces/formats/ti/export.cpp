@@ -2,7 +2,8 @@
 // ranks.
 //
 // Sizes are written as bytes (datatype 6). TI has no communicators: messages on another than the world get tags of their own
-// (exports/tags.hpp), and a collective on less than the world cannot be said (kNotSupported with its position). Ssend and
+// (exports/tags.hpp), and a collective on less than the world cannot be said (kNotSupported with its position), but one of a
+// single rank needs no line. Ssend and
 // ISsend are written as SMPI writes them. Which requests a wait line completes: wait_lines.hpp. Probes, regions and
 // communicator calls leave no line.
 #include <fmt/format.h>
@@ -184,6 +185,11 @@ Result<void> TiWriter::can_tell(const Op& op, std::uint64_t index) {
 }
 
 Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l, std::uint64_t index) {
+  // Of one rank alone it sends nothing and waits for nobody; what waits for its request writes nothing either.
+  if (op.comm.index() != 0 && trace_.communicators()[op.comm.index()].members.size() == 1) {
+    if (op.request != kNoRequest) waits_.free(op.request);
+    return {};
+  }
   if (is_nonblocking_collective(op.kind)) return cannot(op, index, "it has no non-blocking collectives");
   if (op.comm.index() != 0 &&
       trace_.communicators()[op.comm.index()].members != trace_.communicators()[0].members)
