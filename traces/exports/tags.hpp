@@ -1,9 +1,12 @@
 // Tags for formats without communicators: one space of 2^31 tags for messages of all communicators and of collectives.
 //
 // A tag of a message on the world stays what it is. From kShared on every other context has a share of its own: messages
-// of another communicator, with their tag in it, and the collectives of each communicator, numbered as each rank calls
-// them. So no message meets a receive that it would not meet in MPI, as long as no rank receives messages of several contexts
+// of another communicator, and the collectives of each communicator, numbered as each rank calls
+// them. In the lower half of a communicator's share stand its tags as they are, in the upper half those that are too large for that
+// (libraries take theirs from MPI_TAG_UB downwards), numbered as they are asked for: matching compares tags for equality only.
+// So no message meets a receive that it would not meet in MPI, as long as no rank receives messages of several contexts
 // and those of any tag, or of a tag on the world that is in the share of another.
+// O(1) a tag; memory: the large tags.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "traces/op.hpp"
 
@@ -24,25 +28,36 @@ class Tags {
       : comms_(communicators),
         bits_(kBits - std::min(kBits, static_cast<int>(std::bit_width(2 * communicators - 1)))) {}
 
-  // Tags that the format has for messages on communicator `comm`: 0 to limit - 1.
-  [[nodiscard]] std::uint32_t limit(std::uint32_t comm) const {
-    return std::uint32_t{1} << (comm == 0 ? kBits + 1 : bits_);
+  // Tags on communicator `comm` from here on are numbered; as many as this are as they are.
+  [[nodiscard]] std::uint32_t large(std::uint32_t comm) const {
+    return comm == 0 ? std::uint32_t{1} << (kBits + 1) : share_size() / 2;
   }
-  // None: `tag` is beyond the limit.
-  [[nodiscard]] std::optional<std::uint32_t> message(std::uint32_t comm, std::uint32_t tag) const {
-    if (tag >= limit(comm)) return std::nullopt;
-    return comm == 0 ? tag : share(comm) + tag;
+  // The same for the same communicator and tag. None: it is one large tag too many.
+  [[nodiscard]] std::optional<std::uint32_t> message(std::uint32_t comm, std::uint32_t tag) {
+    const std::uint32_t from = large(comm);
+    if (tag < from) return comm == 0 ? tag : share(comm) + tag;
+    if (comm == 0) return std::nullopt;
+    if (const auto at = numbers_.find(key(comm, tag)); at != numbers_.end()) return share(comm) + at->second;
+    std::uint32_t& next = next_.try_emplace(comm, from).first->second;
+    if (next == share_size()) return std::nullopt;
+    numbers_.emplace(key(comm, tag), next);
+    return share(comm) + next++;
   }
   // The n-th collective of a rank on `comm`. Numbers come round: that many are never under way at once.
   [[nodiscard]] std::uint32_t collective(std::uint32_t comm, std::uint32_t n) const {
-    return share(static_cast<std::uint32_t>(comms_) + comm) + (n & (limit(1) - 1));
+    return share(static_cast<std::uint32_t>(comms_) + comm) + (n & (share_size() - 1));
   }
 
  private:
   static constexpr int kBits = 30;
+  static std::uint64_t key(std::uint32_t comm, std::uint32_t tag) { return std::uint64_t{comm} << 32 | tag; }
+  [[nodiscard]] std::uint32_t share_size() const { return std::uint32_t{1} << bits_; }
   [[nodiscard]] std::uint32_t share(std::uint32_t context) const { return kShared + (context << bits_); }
   std::size_t comms_;
   int bits_;  // of a tag within a share
+  std::unordered_map<std::uint64_t, std::uint32_t>
+      numbers_;  // of large tags, within their share; never iterated
+  std::unordered_map<std::uint32_t, std::uint32_t> next_;  // by communicator; never iterated
 };
 
 // What a rank receives: whether a receive could take a message of another context than its own.

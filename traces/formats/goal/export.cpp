@@ -40,8 +40,8 @@ struct Unsaid {
 
 // What a rank's program becomes: `part` is called after each block of the trace, and once more at its end.
 template <class Part>
-Result<void> make_schedule(TraceReader& trace, std::uint32_t rank, const Tags& tags,
-                           const ExportOptions& options, Unsaid& unsaid, Part part) {
+Result<void> make_schedule(TraceReader& trace, std::uint32_t rank, Tags& tags, const ExportOptions& options,
+                           Unsaid& unsaid, Part part) {
   ScheduleMaker maker(trace, RankId(rank), tags, options);
   OpBlock block;
   for (;;) {
@@ -138,7 +138,7 @@ void write_binary(const Schedule& s, ExportFile& file) {
 
 Result<void> export_goal(TraceReader& trace, const std::string& path, const ExportOptions& options) {
   WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
-  const Tags tags(trace.communicators().size());
+  Tags tags(trace.communicators().size());
   Unsaid unsaid;
   std::string& out = file.buffer();
   out += fmt::format("num_ranks {}\n", trace.header().ranks);
@@ -157,7 +157,7 @@ Result<void> export_goal(TraceReader& trace, const std::string& path, const Expo
 
 Result<void> export_goal_binary(TraceReader& trace, const std::string& path, const ExportOptions& options) {
   WEFT_ASSIGN(ExportFile file, ExportFile::open(path));
-  const Tags tags(trace.communicators().size());
+  Tags tags(trace.communicators().size());
   Unsaid unsaid;
   const std::uint32_t ranks = trace.header().ranks;
   std::string& out = file.buffer();

@@ -51,8 +51,8 @@ Result<std::uint32_t> ScheduleMaker::message(const Op& op, bool send, const Ends
   }
   const auto tag = tags_.message(op.comm.index(), static_cast<std::uint32_t>(op.tag));
   if (!tag)
-    return refuse(fmt::format("the tag {} on communicator {}: tags end below {}", op.tag, op.comm.index(),
-                              tags_.limit(op.comm.index())));
+    return refuse(fmt::format("the tag {} on communicator {}: it has too many tags from {} on", op.tag,
+                              op.comm.index(), tags_.large(op.comm.index())));
   o.tag = *tag;
   return start(o, after);
 }

@@ -25,7 +25,7 @@ namespace weft::traces::goal {
 class ScheduleMaker {
  public:
   // All references outlive it.
-  ScheduleMaker(const TraceReader& trace, RankId rank, const Tags& tags, const ExportOptions& options)
+  ScheduleMaker(const TraceReader& trace, RankId rank, Tags& tags, const ExportOptions& options)
       : trace_(trace), rank_(rank), tags_(tags), options_(options) {}
 
   // Adds what operation `index` of the rank becomes to schedule(). Errors: kNotSupported, kBadInput, with its position.
@@ -68,7 +68,7 @@ class ScheduleMaker {
 
   const TraceReader& trace_;
   RankId rank_;
-  const Tags& tags_;
+  Tags& tags_;
   const ExportOptions& options_;
   Schedule schedule_;
   std::uint32_t first_ = 0;

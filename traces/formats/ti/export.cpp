@@ -66,7 +66,7 @@ struct TiLosses {
 
 class TiWriter {
  public:
-  TiWriter(const TraceReader& trace, std::uint32_t rank, const Tags& tags, TiLosses& losses, std::string& out)
+  TiWriter(const TraceReader& trace, std::uint32_t rank, Tags& tags, TiLosses& losses, std::string& out)
       : trace_(trace), rank_(rank), tags_(tags), losses_(losses), out_(out) {}
   Result<void> write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index);
   // After the last operation.
@@ -163,7 +163,7 @@ class TiWriter {
 
   const TraceReader& trace_;
   std::uint32_t rank_;
-  const Tags& tags_;
+  Tags& tags_;
   TiLosses& losses_;
   ReceivedContexts contexts_;
   std::string& out_;
@@ -178,7 +178,8 @@ class TiWriter {
 Result<void> TiWriter::can_tell(const Op& op, std::uint64_t index) {
   if (op.peer == kProcNull) return {};
   if (op.tag != kAnyTag && !tags_.message(op.comm.index(), static_cast<std::uint32_t>(op.tag)))
-    return cannot(op, index, fmt::format("its communicator has tags below {}", tags_.limit(op.comm.index())));
+    return cannot(op, index,
+                  fmt::format("its communicator has too many tags from {} on", tags_.large(op.comm.index())));
   if (is_send(op.kind) || is_send_init(op.kind)) return {};
   const auto taken = contexts_.receive(op.comm.index(), op.tag, index);
   return taken ? cannot(op, *taken, ReceivedContexts::refusal()) : Result<void>();
@@ -365,7 +366,7 @@ Result<void> export_ti(TraceReader& trace, const std::string& path, const Export
   // The names of all ranks' files and of the index appear at once, when the last of them is whole.
   WEFT_ASSIGN(const WorkFolder work, WorkFolder::open(dir + "/rank"));
   std::vector<AtomicFile> files;
-  const Tags tags(trace.communicators().size());
+  Tags tags(trace.communicators().size());
   TiLosses losses;
   OpBlock block;
   for (std::uint32_t r = 0; r < trace.header().ranks; ++r) {
