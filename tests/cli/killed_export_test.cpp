@@ -54,7 +54,8 @@ TEST_P(KilledExport, LeavesNoFileOfItsOwnAndGoesWithTheNextOne) {
   }
   EXPECT_GE(killed, 1) << "it ends before it can be killed";
   EXPECT_THAT(finished(w), ::testing::IsSubsetOf(finished(undisturbed)));
-  if (finished(w) != finished(undisturbed)) {
+  // Also where all names were given: one killed in its very last instant leaves its temporary folder.
+  if (w.list() != undisturbed.list()) {
     ASSERT_EQ(w.weft(command).exit_code, 0);
   }
   EXPECT_EQ(w.list(), undisturbed.list());
