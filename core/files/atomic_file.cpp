@@ -147,6 +147,7 @@ AtomicFile::AtomicFile(AtomicFile&& o) noexcept
       first_error_(o.first_error_),
       straight_(o.straight_),
       nameless_(o.nameless_),
+      synced_(o.synced_),
       done_(std::exchange(o.done_, true)) {}
 
 AtomicFile& AtomicFile::operator=(AtomicFile&& o) noexcept {
@@ -161,6 +162,7 @@ AtomicFile& AtomicFile::operator=(AtomicFile&& o) noexcept {
     first_error_ = o.first_error_;
     straight_ = o.straight_;
     nameless_ = o.nameless_;
+    synced_ = o.synced_;
     done_ = std::exchange(o.done_, true);
   }
   return *this;
@@ -271,7 +273,7 @@ int AtomicFile::name_temporary(int fd, bool first) {
 Result<void> AtomicFile::finish(int* held) {
   if (first_error_ == 0 && std::fflush(file_) != 0) first_error_ = errno;
   if (!straight_) {
-    if (first_error_ == 0 && held != nullptr && ::fsync(::fileno(file_)) != 0 && errno != EINVAL)
+    if (first_error_ == 0 && held != nullptr && !synced_ && ::fsync(::fileno(file_)) != 0 && errno != EINVAL)
       first_error_ = errno;
     if (first_error_ == 0 && held == nullptr) first_error_ = name_temporary(::fileno(file_), false);
     if (first_error_ == 0 && held != nullptr) {
@@ -333,14 +335,32 @@ int AtomicFile::open_for_sync() const {
   return ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
-// Brings files that are closed to the disk. Many of one file system take one sync of all of it: a millisecond a file is more
+// Of one that is open: what was written is on the disk, and it has no name of its own yet.
+Result<void> AtomicFile::sync_open() {
+  if (first_error_ == 0 && std::fflush(file_) != 0) first_error_ = errno;
+  if (first_error_ == 0 && !straight_ && ::fsync(::fileno(file_)) != 0 && errno != EINVAL)
+    first_error_ = errno;
+  if (first_error_ == 0) {
+    synced_ = true;
+    return {};
+  }
+  const int error = first_error_;
+  discard();
+  return failure(error);
+}
+
+// Brings files to the disk. Many of one file system that are closed take one sync of all of it: a millisecond a file is more
 // than what others have written there.
-Result<void> sync_closed(std::span<AtomicFile> files) {
+Result<void> sync_all(std::span<AtomicFile> files) {
   constexpr std::size_t kMany = 16;
   std::set<std::string> folders;
   std::set<dev_t> synced;
-  for (const AtomicFile& f : files) {
-    if (!f.temporary_.active() || f.file_ != nullptr) continue;  // straight, or synced by its own commit()
+  for (AtomicFile& f : files) {
+    if (f.file_ != nullptr) {
+      WEFT_TRY(f.sync_open());
+      continue;
+    }
+    if (!f.temporary_.active()) continue;  // straight
     if (files.size() >= kMany && !folders.insert(folder_of(f.temporary_.path())).second) continue;
     const int fd = f.open_for_sync();
     if (fd < 0) return f.failure(errno);
@@ -357,7 +377,7 @@ Result<void> sync_closed(std::span<AtomicFile> files) {
 }
 
 Result<void> commit_all(std::span<AtomicFile> files) {
-  WEFT_TRY(sync_closed(files));
+  WEFT_TRY(sync_all(files));
   const HoldInterrupts hold;
   for (AtomicFile& f : files) WEFT_TRY(f.commit());
   return {};

@@ -42,15 +42,16 @@ class AtomicFile {
   [[nodiscard]] std::uint64_t written() const { return written_; }
   // Whether it is written straight, without a temporary.
   [[nodiscard]] bool straight() const { return straight_; }
-  // Flushes; holds no descriptor after it, so it has a temporary name from here on. For many files that are to appear
-  // together: commit_all() brings them to the disk.
+  // Flushes; holds no descriptor after it, so it has a temporary name from here on, which nobody removes if the program is
+  // killed, but that of a WorkFolder. For many files that are to appear together: commit_all() brings them to the disk.
   [[nodiscard]] Result<void> close();
   // close(), then renames over the target. After it the object is done.
   [[nodiscard]] Result<void> commit();
 
  private:
   AtomicFile() = default;
-  friend Result<void> sync_closed(std::span<AtomicFile> files);
+  friend Result<void> sync_all(std::span<AtomicFile> files);
+  [[nodiscard]] Result<void> sync_open();
   [[nodiscard]] int open_for_sync() const;
   void discard();
   [[nodiscard]] Result<void> finish(int* held);
@@ -67,11 +68,12 @@ class AtomicFile {
   int first_error_ = 0;
   bool straight_ = false;
   bool nameless_ = false;  // the temporary has no name yet
+  bool synced_ = false;    // what was written is on the disk, and nothing will be written after it
   bool done_ = false;
 };
 
-// Commits all of them, closed before, and lets no interrupt in between. All bytes are on the disk before the first has its
-// name.
+// Commits all of them, closed before or not, and lets no interrupt in between. All bytes are on the disk before the first has
+// its name.
 [[nodiscard]] Result<void> commit_all(std::span<AtomicFile> files);
 
 // Writes `text` to `path` in one go; "-" is standard output.

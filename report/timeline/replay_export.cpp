@@ -30,7 +30,6 @@ Result<void> ReplayFiles::open() {
 
 Result<void> ReplayFiles::write(const Replayed& run) {
   WEFT_TRY(write_files(run, files_));
-  for (AtomicFile& file : files_) WEFT_TRY(file.close());
   return commit_all(files_);
 }
 

@@ -417,6 +417,35 @@ TEST_F(AtomicFileTest, ManyClosedFilesWaitInAWorkFolder) {
   EXPECT_EQ(mode(at("0")) & 0777, 0644u & ~static_cast<unsigned>(::umask(022)));
 }
 
+// So that of a program that is killed while they are brought to the disk nothing is left.
+TEST_F(AtomicFileTest, FilesOfACommitOfAllHaveNoNameBeforeIt) {
+  std::vector<AtomicFile> files;
+  for (const char* const name : {"1", "2"}) {
+    auto file = AtomicFile::open(at(name));
+    ASSERT_TRUE(file);
+    file->write("whole");
+    files.push_back(std::move(*file));
+  }
+  const bool nameless = names().empty();  // what the file system gives
+  ASSERT_TRUE(commit_all(files));
+  EXPECT_THAT(names(), ElementsAre("1", "2"));
+  EXPECT_EQ(read_file(at("2")).value(), "whole");
+  EXPECT_TRUE(nameless || ::access("/proc/self/fd/0", F_OK) != 0);
+}
+
+TEST_F(AtomicFileTest, AFullDiskIsToldBeforeAnyOfThemHasItsName) {
+  std::vector<AtomicFile> files;
+  for (const char* const path : {"1", "/dev/full"}) {
+    auto file = AtomicFile::open(path[0] == '/' ? path : at(path));
+    ASSERT_TRUE(file);
+    file->write("whole");
+    files.push_back(std::move(*file));
+  }
+  EXPECT_FALSE(commit_all(files));
+  files.clear();
+  EXPECT_TRUE(names().empty());
+}
+
 TEST_F(AtomicFileTest, AnIgnoredInterruptStaysIgnored) {
   const int status = end_child(SIGKILL, [&](auto ready) {
     ::signal(SIGHUP, SIG_IGN);

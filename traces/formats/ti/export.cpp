@@ -385,7 +385,6 @@ Result<void> export_ti(TraceReader& trace, const std::string& path, const Export
     WEFT_ASSIGN(AtomicFile whole, file.hand_over());
     files.push_back(std::move(whole));
   }
-  WEFT_TRY(index.close());
   files.push_back(std::move(index));
   if (options.warnings != nullptr) losses.tell(*options.warnings);
   WEFT_TRY(commit_all(files));
