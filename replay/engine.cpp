@@ -16,7 +16,7 @@
 #include "replay/messages/match_audit.hpp"
 #include "replay/simulation.hpp"
 #include "replay/verification.hpp"
-#include "traces/recorded_matches.hpp"
+#include "traces/recorded/recorded_matches.hpp"
 
 namespace weft::replay {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "core/byte_sum.hpp"
 #include "traces/op_rules.hpp"
-#include "traces/recorded_matches.hpp"
+#include "traces/recorded/recorded_matches.hpp"
 #include "traces/trace_warnings.hpp"
 
 namespace weft::traces {

@@ -13,8 +13,8 @@
 #include "tests/support/hosts.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/support/seed.hpp"
-#include "traces/blocks_ahead.hpp"
 #include "traces/check/check.hpp"
+#include "traces/recorded/blocks_ahead.hpp"
 
 namespace weft::replay {
 namespace {

@@ -1,7 +1,7 @@
 // The trace doctor on programs that TI text cannot express: sub-communicators, wildcards with recorded
 // matches, persistent requests, polls, non-blocking collectives.
 #include "tests/traces/check_programs.hpp"
-#include "traces/blocks_ahead.hpp"
+#include "traces/recorded/blocks_ahead.hpp"
 
 namespace weft::traces {
 namespace {

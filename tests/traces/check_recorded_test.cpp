@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "tests/traces/check_programs.hpp"
-#include "traces/blocks_ahead.hpp"
+#include "traces/recorded/blocks_ahead.hpp"
 
 namespace weft::traces {
 namespace {

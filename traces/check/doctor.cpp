@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "traces/op_rules.hpp"
-#include "traces/recorded_matches.hpp"
+#include "traces/recorded/recorded_matches.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces::doctor {

@@ -27,13 +27,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "traces/blocks_ahead.hpp"
 #include "traces/check/check.hpp"
 #include "traces/check/collective_check.hpp"
 #include "traces/check/guesses.hpp"
 #include "traces/check/matching.hpp"
 #include "traces/check/rank_program.hpp"
 #include "traces/check/script.hpp"
+#include "traces/recorded/blocks_ahead.hpp"
 
 namespace weft::traces::doctor {
 

@@ -7,7 +7,7 @@
 
 #include "traces/check/doctor.hpp"
 #include "traces/op_rules.hpp"
-#include "traces/recorded_matches.hpp"
+#include "traces/recorded/recorded_matches.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces::doctor {

@@ -8,7 +8,7 @@
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
 #include "traces/op_rules.hpp"
-#include "traces/recorded_matches.hpp"
+#include "traces/recorded/recorded_matches.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces {

@@ -1,4 +1,4 @@
-#include "traces/recorded_matches.hpp"
+#include "traces/recorded/recorded_matches.hpp"
 
 #include <utility>
 

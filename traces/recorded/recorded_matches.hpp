@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "traces/blocks_ahead.hpp"
+#include "traces/recorded/blocks_ahead.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::traces {
