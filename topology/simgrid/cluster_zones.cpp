@@ -8,7 +8,7 @@
 
 namespace weft::topology::simgrid {
 
-Duplex add_duplex(Network& net, const std::string& name, const ClusterLinks& links, double times) {
+Halves add_duplex(Network& net, const std::string& name, const ClusterLinks& links, double times) {
   const auto add = [&](const std::string& of, bool two_way) {
     net.links.push_back({of, links.bytes_per_s * times, links.latency_s, links.fatpipe, two_way});
     return static_cast<std::uint32_t>(net.links.size() - 1);

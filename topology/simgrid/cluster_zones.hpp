@@ -39,10 +39,7 @@ struct ClusterCounts {
                                                            ClusterCounts& counts);
 
 // Of what these share.
-struct Duplex {
-  std::uint32_t up = kNone, down = kNone;  // one link where it is for both directions
-};
-[[nodiscard]] Duplex add_duplex(Network& net, const std::string& name, const ClusterLinks& links,
+[[nodiscard]] Halves add_duplex(Network& net, const std::string& name, const ClusterLinks& links,
                                 double times = 1);
 // kNone where the cluster has none.
 [[nodiscard]] std::uint32_t add_limiter(Network& net, const std::string& cluster, std::uint64_t number,

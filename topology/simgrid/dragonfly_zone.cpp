@@ -42,7 +42,7 @@ class DragonflyZone final : public Zone {
     for (std::uint32_t c = 0; c < s_.groups * s_.chassis; ++c)
       for (std::uint32_t j = 0; j < s_.blades; ++j)
         for (std::uint32_t k = j + 1; k < s_.blades; ++k) {
-          const Duplex d =
+          const Halves d =
               cable(fmt::format("green_link_in_chassis_{}_between_routers_{}_and_{}", c % s_.chassis, j, k),
                     s_.green);
           routers_[c * s_.blades + j].green[k] = d.up;
@@ -52,7 +52,7 @@ class DragonflyZone final : public Zone {
       for (std::uint32_t j = 0; j < s_.chassis; ++j)
         for (std::uint32_t k = j + 1; k < s_.chassis; ++k)
           for (std::uint32_t b = 0; b < s_.blades; ++b) {
-            const Duplex d =
+            const Halves d =
                 cable(fmt::format("black_link_in_group_{}_between_chassis_{}_and_{}_blade_{}", g, j, k, b),
                       s_.black);
             routers_[router(g, j, b)].black[k] = d.up;
@@ -61,7 +61,7 @@ class DragonflyZone final : public Zone {
     for (std::uint32_t i = 0; i < s_.groups; ++i)
       for (std::uint32_t j = i + 1; j < s_.groups; ++j) {
         const std::uint32_t a = router(i, 0, j), b = router(j, 0, i);
-        const Duplex d =
+        const Halves d =
             cable(fmt::format("blue_link_between_group_{}_and_{}_routers_{}_and_{}", i, j, a, b), s_.blue);
         routers_[a].blue = d.up;
         routers_[b].blue = d.down;
@@ -145,7 +145,7 @@ class DragonflyZone final : public Zone {
   }
 
   struct Router {
-    std::vector<Duplex> nodes;
+    std::vector<Halves> nodes;
     std::vector<std::uint32_t> green, black;  // by blade, by chassis
     std::uint32_t blue = kNone;
     std::uint32_t limiter = kNone;

@@ -52,7 +52,7 @@ class FatTreeZone final : public Zone {
         for (std::uint32_t u = 0; u < up_[level]; ++u) {
           const std::uint64_t p = parent_of(child, u);
           for (std::uint32_t c = 0; c < cables_[level]; ++c) {
-            const Duplex cable = add_duplex(
+            const Halves cable = add_duplex(
                 net,
                 fmt::format("link_from_{}_{}_{}", id_of(i, hosts), id_of(p, hosts), counts.fat_tree_links++),
                 links);
@@ -117,7 +117,7 @@ class FatTreeZone final : public Zone {
  private:
   struct Cable {
     std::uint64_t node = 0;  // at the other end
-    Duplex links;
+    Halves links;
   };
   struct Node {
     std::size_t level = 0;

@@ -66,6 +66,11 @@ class Places {
 
 class Network;
 
+// The two links of one that is split; twice the same where it is not.
+struct Halves {
+  std::uint32_t up = kNone, down = kNone;
+};
+
 // Netzones, by how they find legs; thread-safe once they are complete.
 class Zone {
  public:

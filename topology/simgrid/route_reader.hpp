@@ -13,11 +13,6 @@
 
 namespace weft::topology::simgrid {
 
-// The two links of one that is split; twice the same where it is not.
-struct Halves {
-  std::uint32_t up = kNone, down = kNone;
-};
-
 struct Names {
   std::unordered_map<std::string, std::uint32_t> points, links;
   std::unordered_map<std::string, Halves> split;                // by the name without _UP and _DOWN

@@ -43,7 +43,7 @@ class TorusZone final : public Zone {
       for (std::size_t d = 0; d < dims_.size(); ++d) {
         if (dims_[d] == 1) continue;
         const std::uint64_t there = next(h, d);
-        const Duplex& cable = cables[h * dims_.size() + d];
+        const Halves& cable = cables[h * dims_.size() + d];
         if (limiter.empty()) {
           places.walk(members[h], members[there], {{cable.up}});
           places.walk(members[there], members[h], {{cable.down}});
@@ -54,7 +54,7 @@ class TorusZone final : public Zone {
       }
   }
 
-  std::vector<Duplex> cables;          // by host and dimension, to the next host
+  std::vector<Halves> cables;          // by host and dimension, to the next host
   std::vector<std::uint32_t> limiter;  // by host; empty: none
 
  private:
