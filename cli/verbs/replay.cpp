@@ -68,7 +68,7 @@ class TogetherDone {
   [[nodiscard]] std::function<void(std::uint64_t, std::uint64_t)> on_progress() {
     const std::lock_guard lock(mutex_);
     return [this, &mine = each_.emplace_back()](std::uint64_t done, std::uint64_t) {
-      const std::lock_guard lock(mutex_);
+      const std::lock_guard one_at_a_time(mutex_);
       line_.update(done_ += mine.more(done));
     };
   }
