@@ -191,12 +191,8 @@ Result<ReplayResult> simulate(traces::TraceReader& trace, const topology::Platfo
   if (options.recorded_matches) {
     traces::RecordedMatches recorded(trace);
     auto result = simulate_as_read(recorded, platform, placement, options, auditors);
-    if (result && recorded.open_receives() > 0) {
-      result->warnings.push_back(
-          fmt::format("{} from any source or of any tag took what came here: the trace does not say what {} "
-                      "in the recording",
-                      counted(recorded.open_receives(), "receive"),
-                      recorded.open_receives() == 1 ? "it took" : "they took"));
+    if (auto open = recorded.warning(); result && open) {
+      result->warnings.push_back(std::move(*open));
       result->engine.warnings = result->warnings.size();
     }
     return result;

@@ -181,6 +181,14 @@ struct Op {
 };
 static_assert(sizeof(Op) == 32, "two operations per cache line");
 
+// What `start` posts of the persistent operation `made`.
+[[nodiscard]] inline Op started(Op made, const Op& start) {
+  if ((start.flags & kNarrowed) == 0) return made;
+  made.peer = start.peer;
+  made.tag = start.tag;
+  return made;
+}
+
 // Whether `op` is the second half of the sendrecv that stands right before it, maybe at the end of the block before.
 [[nodiscard]] inline bool is_receive_half(const Op& op) {
   return op.kind == OpKind::recv && (op.flags & kPairedRecv) != 0;

@@ -37,8 +37,7 @@ void ReplayFlags::add(CLI::App& app) {
          with_default("multiplies recorded durations of computation", replay::ReplayOptions{}.compute_scale))
       ->type_name("RATIO");
   app.add_flag("--noise", noise, "kernels vary from call to call as the platform says, drawn from --seed");
-  app.add_flag("--recorded-matches", recorded_matches,
-               "receives from any source or of any tag take what they took in the recording");
+  app.add_flag("--recorded-matches", recorded_matches, kRecordedMatchesHelp);
   CollectiveFlags::add(app, "the platform's", "the platform's, else the recorded library's, else default");
   app.add_option("--from", from, "format of the trace [sniffed]")
       ->type_name(traces::supported_names(traces::trace_formats(), "|"));

@@ -12,6 +12,9 @@
 
 namespace weft::cli {
 
+inline constexpr const char* kRecordedMatchesHelp =
+    "receives from any source or of any tag take what they took in the recording";
+
 struct ReplayFlags : PlatformFlags, CollectiveFlags {
   std::string raw;  // empty: not raw
   std::string raw_switch, header, weights = "none", model, accuracy, compute_scale;

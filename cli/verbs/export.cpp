@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/flags/collective_flags.hpp"
+#include "cli/flags/replay_flags.hpp"
 #include "cli/summary.hpp"
 #include "cli/tell.hpp"
 #include "cli/verb.hpp"
@@ -14,6 +15,7 @@
 #include "report/timeline/replay_export.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/formats.hpp"
+#include "traces/recorded/recorded_matches.hpp"
 #include "traces/trace_warnings.hpp"
 #include "traces/weft/copy.hpp"
 
@@ -25,7 +27,7 @@ struct ExportOptions {
   std::vector<std::string> inputs;
   std::string output;
   std::string to;
-  bool salvage = false;
+  bool salvage = false, recorded_matches = false;
   CollectiveFlags collectives;
 };
 
@@ -43,6 +45,11 @@ Result<void> run_export(const ExportOptions& o) {
     WEFT_TRY(refuse_unused(*o.common.app, {"--collective", "--collectives"},
                            fmt::format("export --to {}, which keeps collectives,", o.to),
                            "--to " + traces::supported_names(traces::message_exports())));
+  if (listed(traces::trace_exports(), o.to) && !listed(traces::program_exports(), o.to))
+    WEFT_TRY(refuse_unused(
+        *o.common.app, {"--recorded-matches"},
+        fmt::format("export --to {}, which keeps what receives ask for and what they took,", o.to),
+        "--to " + traces::supported_names(traces::program_exports())));
   WEFT_ASSIGN(const auto algorithms, o.collectives.algorithms());
   WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, {{}, o.salvage}));
   // Ranks that share a node: as recorded. No platform says anything here.
@@ -50,9 +57,12 @@ Result<void> run_export(const ExportOptions& o) {
   WEFT_ASSIGN(auto choices,
               replay::choose_collectives(rules.name, {&algorithms}, replay::recorded_hosts(trace->header())));
   replay::ExpandedCollectives expanded(*trace, std::move(choices));
+  traces::RecordedMatches as_recorded(*trace);
+  traces::TraceReader& program = o.recorded_matches ? static_cast<traces::TraceReader&>(as_recorded) : *trace;
   std::vector<std::string> warnings = traces::trace_warnings(trace->header());
-  WEFT_TRY(traces::export_trace(*trace, o.to, o.output,
+  WEFT_TRY(traces::export_trace(program, o.to, o.output,
                                 {.collectives = &expanded, .computation = {}, .warnings = &warnings}));
+  if (auto open = as_recorded.warning()) warnings.push_back(std::move(*open));
   // On standard error: the trace itself may go to standard output.
   if (!o.common.quiet)
     for (const auto& w : warnings)
@@ -73,6 +83,7 @@ Result<void> run_export(const ExportOptions& o) {
                                     {"ops", trace->totals().ops},
                                     {"messages", trace->totals().messages},
                                     {"bytes", trace->totals().bytes},
+                                    {"recorded_matches", o.recorded_matches},
                                     {"collective_rules", rules.name.empty() ? "default" : rules.name},
                                     {"collectives", used},
                                     {"notes", notes},
@@ -93,6 +104,7 @@ Action setup(CLI::App& app) {
       ->type_name("OUT");
   o->collectives.add(app, "as the rules choose",
                      "the recorded library's, else default; for formats without collectives");
+  app.add_flag("--recorded-matches", o->recorded_matches, kRecordedMatchesHelp);
   app.add_flag("--salvage", o->salvage, "read the whole blocks of a .weft file that was cut off");
   return with_outputs(o->common, [o] { return run_export(*o); });
 }

@@ -61,12 +61,7 @@ class RequestRows {
   // `start` starts it again; returns what is to be posted. REQUIRES: is_inactive().
   [[nodiscard]] traces::Op restart(std::uint32_t slot, const traces::Op& start) {
     rows_[slot].start();
-    traces::Op posted = ops_[slot];
-    if ((start.flags & traces::kNarrowed) != 0) {
-      posted.peer = start.peer;
-      posted.tag = start.tag;
-    }
-    return posted;
+    return traces::started(ops_[slot], start);
   }
   // REQUIRES of both: the slot was made.
   [[nodiscard]] bool is_receive(std::uint32_t slot) const { return rows_[slot].receive; }

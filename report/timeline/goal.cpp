@@ -3,6 +3,7 @@
 #include "replay/collective_calls.hpp"
 #include "report/timeline/replay_export.hpp"
 #include "traces/exports/export.hpp"
+#include "traces/recorded/recorded_matches.hpp"
 
 namespace weft::report {
 namespace {
@@ -29,7 +30,10 @@ class Goal final : public ReplayExport {
       if (index >= of_rank.size() || of_rank[index].end < 0) return 0;
       return of_rank[index].end - of_rank[index].begin;
     };
-    return traces::export_trace(run.trace, "goal", place_, {&expanded, picoseconds, run.warnings});
+    traces::RecordedMatches as_recorded(run.trace);
+    traces::TraceReader& program =
+        f.options->recorded_matches ? static_cast<traces::TraceReader&>(as_recorded) : run.trace;
+    return traces::export_trace(program, "goal", place_, {&expanded, picoseconds, run.warnings});
   }
 
  private:

@@ -115,6 +115,37 @@ TEST(TraceFindings, WhatAnExportCannotSayIsTold) {
   EXPECT_EQ(w.weft("export " + sample + " --to csv -o out").err.find(lost), std::string::npos);
 }
 
+// A rank that takes its messages from anybody and then a barrier, which SimGrid and GOAL have no contexts for.
+TEST(TraceFindings, AnExportOfWhatWasReceivedInTheRecording) {
+  const Workspace w;
+  const Op any{
+      .kind = OpKind::irecv, .peer = traces::kAnySource, .tag = traces::kAnyTag, .amount = 8, .request = 0};
+  const Op wait{.kind = OpKind::wait, .peer = 1, .tag = 5, .amount = 8, .request = 0};
+  const Op silent{.kind = OpKind::wait, .peer = traces::kAnySource, .tag = traces::kAnyTag, .request = 0};
+  Op send = kSend;
+  send.peer = 0;
+  const Op barrier{.kind = OpKind::barrier};
+  write_trace(w, "t.weft", {}, {{any, wait, barrier}, {send, barrier}});
+  for (const std::string to : {"ti", "goal", "goal-binary"}) {
+    const std::string line = "export t.weft --to " + to + " -o out." + to;
+    EXPECT_THAT(w.weft(line).err, HasSubstr("(--recorded-matches: receives name what they took"));
+    const ordered_json j = json_of(w, line + " --recorded-matches", 0);
+    EXPECT_EQ(j["recorded_matches"], true);
+    EXPECT_EQ(j["warnings"], ordered_json::array());
+  }
+  EXPECT_THAT(w.read("out.ti_files/rank-0.txt"), HasSubstr("0 irecv 1 5 8 6\n0 wait 1 0 5\n"));
+  EXPECT_THAT(w.read("out.goal"), HasSubstr("recv 8b from 1 tag 5\n"));
+  ASSERT_EQ(w.weft("replay t.weft --recorded-matches --export goal:replayed.goal" + kOn).exit_code, 0);
+  EXPECT_THAT(w.read("replayed.goal"), HasSubstr("recv 8b from 1 tag 5\n"));
+  // Where nothing says what came there is nothing to name.
+  write_trace(w, "t.weft", {}, {{any, silent}, {send}});
+  EXPECT_THAT(
+      json_of(w, "export t.weft --to ti -o again --recorded-matches", 0)["warnings"],
+      Contains(
+          "1 receive from any source or of any tag takes what comes: the trace does not say what it took "
+          "in the recording"));
+}
+
 TEST(TraceFindings, CheckFailsWhereTheTraceIsOfAnotherProgramAndWarnsOfTheRest) {
   const Workspace w;
   traces::TraceHeader h;

@@ -423,7 +423,7 @@ TEST(RecordedMatches, WhatTheWaitSaysIsWhatTheReceiveAsksFor) {
           continue;
         }
         EXPECT_EQ(
-            recorded->warnings.front().find("2 receives from any source or of any tag took what came here"),
+            recorded->warnings.front().find("2 receives from any source or of any tag take what comes: the "),
             0u);
       }
 }

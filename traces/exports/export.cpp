@@ -13,18 +13,31 @@ const std::vector<FormatName>& trace_exports() {
   return rows;
 }
 
-const std::vector<FormatName>& message_exports() {
-  enum As { kCollectives, kMessages };
-  static const std::vector<FormatName> rows = [] {
-    std::vector<FormatName> out;
+namespace {
+
+enum As { kWhole, kCollectives, kMessages };
+
+// The rows of one kind, or of none but it.
+std::vector<FormatName> rows_as(As wanted, bool is) {
+  std::vector<FormatName> out;
 #define WEFT_TRACE_EXPORT(id, name, as, what) \
-  if constexpr (as == kMessages) out.push_back({name, what, true});
+  if ((as == wanted) == is) out.push_back({name, what, true});
 #define WEFT_TRACE_EXPORT_LATER(name, what)
 #include "traces/exports/exports.def"
 #undef WEFT_TRACE_EXPORT
 #undef WEFT_TRACE_EXPORT_LATER
-    return out;
-  }();
+  return out;
+}
+
+}  // namespace
+
+const std::vector<FormatName>& message_exports() {
+  static const std::vector<FormatName> rows = rows_as(kMessages, true);
+  return rows;
+}
+
+const std::vector<FormatName>& program_exports() {
+  static const std::vector<FormatName> rows = rows_as(kWhole, false);
   return rows;
 }
 

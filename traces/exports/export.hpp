@@ -34,6 +34,8 @@ struct ExportOptions {
 [[nodiscard]] const std::vector<FormatName>& trace_exports();
 // Those that write collectives as messages, and so ask ExportOptions::collectives.
 [[nodiscard]] const std::vector<FormatName>& message_exports();
+// Those that hold a program, not all that a trace says of it: RecordedMatches makes another program of it, but no other trace.
+[[nodiscard]] const std::vector<FormatName>& program_exports();
 
 // Writes `trace` to `path` ("-" = standard output where the format is one file). Streams rank by rank; memory
 // is one block and the names of communicators. Files appear whole. Errors: kUsage (unknown format, with the

@@ -77,7 +77,9 @@ class ReceivedContexts {
   }
   static std::string refusal() {
     return "a receive of any tag, or of one from " + std::to_string(Tags::kShared) +
-           " on, beside collectives or messages of other communicators";
+           " on, beside collectives or messages of other communicators (--recorded-matches: receives name "
+           "what they took "
+           "in the recording)";
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/counted.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::traces {
@@ -70,6 +71,13 @@ void look_back(const OpBlock& block, Completed& completed, Visit visit) {
 }
 
 }  // namespace
+
+std::optional<std::string> RecordedMatches::warning() const {
+  if (open_receives_ == 0) return std::nullopt;
+  const bool one = open_receives_ == 1;
+  return counted(open_receives_, "receive") + " from any source or of any tag take" + (one ? "s" : "") +
+         " what comes: the trace does not say what " + (one ? "it" : "they") + " took in the recording";
+}
 
 void RecordedMatches::ask(RankId rank, OpBlock& block) {
   questions_.clear();

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -40,8 +41,8 @@ class RecordedMatches final : public TraceReader {
 
   // How many operations came out changed so far.
   [[nodiscard]] std::uint64_t changed() const { return changed_; }
-  // How many receives came out that take what comes, because nothing says what they got.
-  [[nodiscard]] std::uint64_t open_receives() const { return open_receives_; }
+  // How many receives came out that take what comes, because nothing says what they got; none if there are none.
+  [[nodiscard]] std::optional<std::string> warning() const;
 
   [[nodiscard]] const TraceHeader& header() const override { return trace_.header(); }
   [[nodiscard]] const TraceTotals& totals() const override { return trace_.totals(); }

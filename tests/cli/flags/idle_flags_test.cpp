@@ -106,6 +106,11 @@ TEST(IdleFlags, OfTracesThatAreWritten) {
                             ", which keeps collectives, has no use for --collectives; got "
                             "\"openmpi4\"; expected --to goal or goal-binary"},
                        {"export t.weft --to " + to + " -o o --collective bcast=linear", "--collective;"}});
+  for (const std::string to : {"weft", "text", "csv"})
+    expect_refused(w, {{"export t.weft --to " + to + " -o o --recorded-matches",
+                        "export --to " + to +
+                            ", which keeps what receives ask for and what they took, has no use for "
+                            "--recorded-matches; expected --to ti, goal, goal-binary or otf2"}});
   expect_refused(w,
                  {{"generate halo --dims 2x2 --width 2 -o o", "--width is of a box of cells"},
                   {"generate halo --dims 2x2 --cell-bytes 4 -o o", "--cell-bytes is of a box of cells"},

@@ -10,6 +10,7 @@
 #include "traces/exports/export.hpp"
 #include "traces/exports/tags.hpp"
 #include "traces/formats/goal/schedule.hpp"
+#include "traces/recorded/recorded_matches.hpp"
 
 namespace weft::traces::goal_export_test {
 namespace {
@@ -31,7 +32,7 @@ class TwoRounds final : public CollectiveMessages {
 };
 
 // What rank 0 becomes, without the lines around it, or the error.
-std::string goal_of(MemoryTrace& t, CollectiveMessages* collectives = nullptr) {
+std::string goal_of(TraceReader& t, CollectiveMessages* collectives = nullptr) {
   const TempDir dir;
   t.rewind();
   const auto written = export_trace(t, "goal", dir.path("t.goal"), {collectives});
@@ -281,6 +282,37 @@ TEST(GoalExport, WhatItCannotSayIsRefusedWithItsPosition) {
   MemoryTrace t(2);
   t.collective(0, OpKind::barrier, 0, 0, CommId(0));
   EXPECT_THAT(goal_of(t), HasSubstr("GOAL: collectives without somebody who knows their algorithms"));
+}
+
+// Receives of any tag beside collectives, as the recording had them: one says itself what it took, one at its wait, a persistent one
+// at each start.
+TEST(GoalExport, ReceivesOfAnyTagThatTookWhatTheRecordingSays) {
+  MemoryTrace t(2);
+  const Op any{.peer = kAnySource, .tag = kAnyTag, .amount = 8, .request = 0};
+  const auto with = [&any](OpKind kind) {
+    Op op = any;
+    op.kind = kind;
+    return op;
+  };
+  t.add(0, with(OpKind::irecv), {1, 5, 8});
+  t.add(0, {.kind = OpKind::wait, .peer = 1, .tag = 5, .amount = 8, .request = 0});
+  t.add(0, with(OpKind::irecv));
+  t.add(0, {.kind = OpKind::wait, .peer = 1, .tag = 6, .amount = 8, .request = 0});
+  t.add(0, with(OpKind::recv_init));
+  for (const std::int64_t tag : {7, 8}) {
+    Op start = with(OpKind::start);
+    start.amount = 0;
+    t.add(0, start, {1, tag, 8});
+    t.add(0, {.kind = OpKind::waitall}, {0});
+  }
+  t.collective(0, OpKind::barrier, 0, 0, CommId(0));
+  TwoRounds rounds;
+  EXPECT_THAT(goal_of(t, &rounds), HasSubstr("not supported: GOAL: a receive of any tag"));
+  RecordedMatches as_recorded(t);
+  const std::string goal = goal_of(as_recorded, &rounds);
+  for (const int tag : {5, 6, 7, 8})
+    EXPECT_THAT(goal, HasSubstr(fmt::format("recv 8b from 1 tag {}\n", tag)));
+  EXPECT_EQ(as_recorded.warning(), std::nullopt);
 }
 
 TEST(GoalExport, TextAndBinaryAreReadBackAlike) {

@@ -188,7 +188,7 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
       return {};
     }
     case OpKind::start: {
-      if (const auto* e = requests_.find(op.request)) WEFT_TRY(post(e->op, op.request));
+      if (const auto* e = requests_.find(op.request)) WEFT_TRY(post(started(e->op, op), op.request));
       requests_.start(op.request);
       return {};
     }

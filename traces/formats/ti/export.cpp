@@ -55,7 +55,8 @@ struct TiLosses {
           "tag, and SimGrid takes the oldest request with them");
     if (any_source_waits > 0)
       warnings.push_back("SimGrid passes over " + counted(any_source_waits, "wait") +
-                         " for a message of any source: there its rank goes on before the message is there");
+                         " for a message of any source: there its rank goes on before the message is there "
+                         "(--recorded-matches: receives name what they took in the recording)");
     if (synchronous > 0)
       warnings.push_back(
           counted(synchronous, "synchronous send") + (synchronous == 1 ? " is" : " are") +
@@ -118,6 +119,11 @@ class TiWriter {
         message("isend", op);
         return waits_.post(key_of(op), true, slot);
     }
+  }
+  Result<void> start(const Op& op, std::uint32_t slot, std::uint64_t index) {
+    WEFT_TRY(can_tell(op, index));
+    post(op, slot);
+    return {};
   }
   // It is over for the program, wherever the message is.
   void buffered(const Op& op) {
@@ -271,8 +277,7 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
 }
 
 Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index) {
-  if (is_send(op.kind) || is_send_init(op.kind) || op.kind == OpKind::recv || is_receive_request(op.kind))
-    WEFT_TRY(can_tell(op, index));
+  if (is_send(op.kind) || is_receive(op.kind)) WEFT_TRY(can_tell(op, index));
   switch (op.kind) {
     case OpKind::init:
       append(out_, "{} init\n", rank_);
@@ -309,12 +314,12 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       send_half_ = op;
       break;
     case OpKind::start:
-      if (const auto* e = requests_.find(op.request)) post(e->op, op.request);
+      if (const auto* e = requests_.find(op.request)) WEFT_TRY(start(started(e->op, op), op.request, index));
       break;
     case OpKind::startall:
       for (const std::int64_t r : list) {
         const auto slot = static_cast<std::uint32_t>(r);
-        if (const auto* e = requests_.find(slot)) post(e->op, slot);
+        if (const auto* e = requests_.find(slot)) WEFT_TRY(start(e->op, slot, index));
       }
       break;
     case OpKind::cancel:
