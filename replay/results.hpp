@@ -109,7 +109,7 @@ enum class PathPart : std::uint8_t {
   kTransfer,
   kContention,
   kInOrder,
-  kOther,  // time of a rank that no account holds; 0 unless a model forgets something
+  kOther,  // time of a rank that no account holds: in tests that nobody answered (ranks/unanswered_tests.hpp)
 };
 inline constexpr std::size_t kPathPartCount = 10;
 inline constexpr std::array<std::string_view, kPathPartCount> kPathPartNames{

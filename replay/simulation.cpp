@@ -43,6 +43,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       series_({router_.pairs(), network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_,
               compute_, causes_, hindsight_, agenda_),
       regions_(trace.regions().size(), ranks_.count(), options.critical_path || options.ideal_network),
+      unanswered_tests_(ranks_, transfers_, waits_, causes_, hindsight_, agenda_),
       operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
                    copies_, regions_, causes_, hindsight_, cost_, network_},
                   options, agenda_),
@@ -212,6 +213,7 @@ Result<ReplayResult> Simulation::run() {
     if (agenda_.failed()) return agenda_.take_error();
     const Next next = next_of(agenda_, network_, clock_audit_, looks);
     if (next == Next::kNothing) {
+      if (ranks_.left() > 0 && unanswered_tests_.let_go()) continue;
       if (counted_past_the_end(traffic_, network_))
         return bad_input({}, kBytesPastTheEnd, {}, "messages of fewer than 2^64 bytes together");
       return collect();
@@ -276,6 +278,7 @@ ReplayResult Simulation::collect() {
     out.unmatched_receives = matcher_.receives().live();
   }
   tell_warnings(trace_.header(), options_.noise && !compute_.has_noise(), transfers_.truncated(), out);
+  if (auto text = unanswered_tests_.warning()) out.warnings.push_back(std::move(*text));
   for (std::string& text : of_deadlock) out.warnings.push_back(std::move(text));
   out.engine.warnings = out.warnings.size();
   return out;

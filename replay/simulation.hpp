@@ -44,6 +44,7 @@
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/regions.hpp"
 #include "replay/ranks/run_ahead.hpp"
+#include "replay/ranks/unanswered_tests.hpp"
 #include "replay/ranks/waits.hpp"
 #include "replay/series/series_runs.hpp"
 #include "replay/why/cause_book.hpp"
@@ -98,6 +99,7 @@ class Simulation {
   Transfers transfers_;
   SeriesRuns series_;
   Regions regions_;
+  UnansweredTests unanswered_tests_;
   Operations operations_;
   std::uint64_t event_count_ = 0;
   Instant last_;               // when anything happened

@@ -222,6 +222,13 @@ bool Transfers::withdraw(std::uint32_t recv, std::uint32_t rank, Target target) 
   return taken;
 }
 
+bool Transfers::lacks_its_receive(std::uint32_t rank, Target target) {
+  const std::uint32_t i = of_requests_.find(rank, target, messages_);
+  if (i == kNone) return false;
+  const Message& m = messages_[i];
+  return m.src == rank && m.send_target.value == target.value && (m.state & kMatched) == 0;
+}
+
 void Transfers::forget(std::uint32_t rank, Target target, std::uint32_t recv) {
   if (audit_ != nullptr) audit_->forgotten(rank, target);
   if (const std::uint32_t i = of_requests_.find(rank, target, messages_); i != kNone) {

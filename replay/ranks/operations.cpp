@@ -185,7 +185,7 @@ Step Operations::isend(std::uint32_t r, Rank& k, const Op& op) {
                            op.kind, Target{}, d);
     return Step::kDone;
   }
-  if (!k.requests.begin(op.request, false)) return in_use(r, op);
+  if (!k.requests.begin(op.request, false, op.kind == OpKind::issend)) return in_use(r, op);
   post_request(r, k, op.request, op, d);
   return Step::kDone;
 }

@@ -25,14 +25,16 @@ struct NoNote {};
 template <class Note>
 class RequestRows {
  public:
-  // A request that is no persistent one starts. False: it is in use.
-  [[nodiscard]] bool begin(std::uint32_t slot, bool receive) {
+  // A request that is no persistent one starts; `synchronous`: of a send whose end says that its receive was there. False: it is in
+  // use.
+  [[nodiscard]] bool begin(std::uint32_t slot, bool receive, bool synchronous = false) {
     if (slot >= count_) make(slot);
     Row& row = rows_[slot];
     if (row.state == State::kActive || row.state == State::kInactive) return false;
     row.persistent = false;
     row.receive = receive;
     row.launched = false;
+    row.synchronous = synchronous;
     row.start();
     return true;
   }
@@ -51,6 +53,7 @@ class RequestRows {
     row.state = State::kInactive;
     row.persistent = true;
     row.receive = op.kind == traces::OpKind::recv_init;
+    row.synchronous = op.kind == traces::OpKind::ssend_init;
     ops_[slot] = op;
     ops_[slot].kind = started_form(op.kind);
   }
@@ -63,8 +66,9 @@ class RequestRows {
     rows_[slot].start();
     return traces::started(ops_[slot], start);
   }
-  // REQUIRES of both: the slot was made.
+  // REQUIRES of these: the slot was made.
   [[nodiscard]] bool is_receive(std::uint32_t slot) const { return rows_[slot].receive; }
+  [[nodiscard]] bool is_synchronous(std::uint32_t slot) const { return rows_[slot].synchronous; }
   [[nodiscard]] const traces::Op& operation(std::uint32_t slot) const { return ops_[slot]; }
   [[nodiscard]] Note& note(std::int64_t slot) { return rows_[slot].note; }
 
@@ -152,6 +156,7 @@ class RequestRows {
     bool persistent = false;
     bool receive = false;
     bool launched = false;
+    bool synchronous = false;
     std::int64_t bytes =
         0;  // of a completed receive: its overhead is paid when it is waited for; of an active one: row()
     [[no_unique_address]] Note note;

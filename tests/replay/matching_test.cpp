@@ -1,4 +1,4 @@
-// MPI's matching rules, requests, probes, deadlocks.
+// MPI's matching rules, requests, probes.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -254,64 +254,6 @@ TEST(Iprobe, TheBodyRunsAtTheFirstPollThatFindsTheMessageOnThisNetwork) {
   auto late = polling_program(50 * kUs);  // after the last poll of the recording: waits there
   EXPECT_EQ(run(late).ranks[2].finish.count(), 50 * kUs + 2 * (2 * kUs + 80'000));
   EXPECT_EQ(run(late).ranks[1].finish.count(), 52 * kUs + 80'000 + 10 * kUs);
-}
-
-TEST(Deadlock, TwoSynchronousSendsToEachOtherAreReportedAsACycle) {
-  MemoryTrace t(3);
-  t.p2p(0, OpKind::ssend, 1, 0, 10);
-  t.p2p(0, OpKind::recv, 1, 0, 10);
-  t.p2p(1, OpKind::ssend, 0, 0, 10);
-  t.p2p(1, OpKind::recv, 0, 0, 10);
-  t.compute(2, Duration(kUs));
-  const auto r = run(t);
-  EXPECT_FALSE(r.finished);
-  ASSERT_EQ(r.deadlock.blocked.size(), 2u);
-  ASSERT_EQ(r.deadlock.cycle.size(), 2u);
-  EXPECT_EQ(r.deadlock.summary(),
-            "deadlock: 2 ranks wait forever; cycle: rank 0 in ssend of 10 bytes to 1 tag 0 on world "
-            "(operation 0) -> "
-            "rank 1 in ssend of 10 bytes to 0 tag 0 on world (operation 0) -> rank 0");
-}
-
-// MPI 3.1, 3.7.3: a test is local, so this program ends whatever is buffered; a replay keeps the yes of the recording.
-TEST(Deadlock, ATestThatSaidYesToASendIsToldWithWhatLetsItEnd) {
-  const auto warnings = [](OpKind completion, OpKind request, RawMode mode) {
-    MemoryTrace t(2);
-    for (const std::int32_t r : {0, 1}) {
-      const auto me = static_cast<std::uint32_t>(r);
-      t.p2p(me, request, 1 - r, 0, 10, CommId(0), 0);
-      const bool list = completion != OpKind::test && completion != OpKind::wait;
-      const bool some = list && completion != OpKind::testall;
-      t.add(me, op(completion, 0, 0, 0, list ? traces::kNoRequest : 0),
-            some ? std::vector<std::int64_t>{1, 0, 0} : std::vector<std::int64_t>(list ? 1 : 0, 0));
-      t.p2p(me, request == OpKind::irecv ? OpKind::send : OpKind::recv, 1 - r, 0, 10);
-    }
-    const ReplayResult r = run(t, mode);
-    EXPECT_EQ(r.finished, mode == RawMode::kEager && request == OpKind::isend);
-    return r.warnings;
-  };
-  for (const OpKind test : {OpKind::test, OpKind::testall, OpKind::testany, OpKind::testsome}) {
-    const auto told = warnings(test, OpKind::isend, RawMode::kRendezvous);
-    ASSERT_EQ(told.size(), 1u) << traces::op_name(test);
-    EXPECT_NE(
-        told[0].find("rank 0 waits in a " + std::string(traces::op_name(test)) + " that said yes to a send"),
-        std::string::npos)
-        << told[0];
-    EXPECT_NE(told[0].find("mpi.eager_limit or --raw=eager"), std::string::npos) << told[0];
-    EXPECT_TRUE(warnings(test, OpKind::isend, RawMode::kEager).empty());
-    EXPECT_TRUE(warnings(test, OpKind::irecv, RawMode::kRendezvous).empty()) << "it waits for data";
-  }
-  EXPECT_TRUE(warnings(OpKind::wait, OpKind::isend, RawMode::kRendezvous).empty());
-}
-
-TEST(Deadlock, AReceiveThatNothingAnswersIsReportedWithoutACycle) {
-  MemoryTrace t(2);
-  t.p2p(0, OpKind::recv, 1, 4, 10);
-  const auto r = run(t);
-  EXPECT_FALSE(r.finished);
-  EXPECT_TRUE(r.deadlock.cycle.empty());
-  ASSERT_EQ(r.deadlock.blocked.size(), 1u);
-  EXPECT_EQ(r.deadlock.blocked[0].op, "recv from 1 tag 4 on world");
 }
 
 TEST(Communicators, TheSameTagOnTwoCommunicatorsIsTwoMessages) {

@@ -8,7 +8,7 @@
 
 #include "core/rng.hpp"
 #include "replay/engine.hpp"
-#include "tests/replay/interleavings.hpp"
+#include "tests/replay/deadlocks/interleavings.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/hosts.hpp"
 #include "tests/support/memory_trace.hpp"
@@ -16,7 +16,7 @@
 #include "traces/check/check.hpp"
 #include "traces/recorded/blocks_ahead.hpp"
 
-namespace weft::replay {
+namespace weft::replay::doctor_verdict_test {
 namespace {
 
 using testing::ExploredProgram;
@@ -590,4 +590,4 @@ TEST(DoctorVerdict, ReplaysWhoseWaitsTellTheMatchesAreRight) {
 }
 
 }  // namespace
-}  // namespace weft::replay
+}  // namespace weft::replay::doctor_verdict_test
