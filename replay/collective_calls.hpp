@@ -45,7 +45,7 @@ struct CallOfRank {
                                       const traces::TraceHeader& header);
 
 using AlgorithmNames = std::map<std::string, std::string>;  // by collective: "bcast" -> "ring"
-// `algorithms`: later ones win. `hosts`: by world rank. Errors: as open_collective_rules() and find_collective().
+// `algorithms`: later ones win. `hosts`: the node of each world rank. Errors: as open_collective_rules() and find_collective().
 [[nodiscard]] Result<CollectiveChoices> choose_collectives(
     const std::string& rules, std::initializer_list<const AlgorithmNames*> algorithms,
     std::vector<std::uint32_t> hosts);

@@ -16,6 +16,7 @@
 #include "replay/messages/match_audit.hpp"
 #include "replay/simulation.hpp"
 #include "replay/verification.hpp"
+#include "topology/placement/locality.hpp"
 #include "traces/recorded/recorded_matches.hpp"
 
 namespace weft::replay {
@@ -108,11 +109,10 @@ Result<ReplayResult> simulate_as_read(traces::TraceReader& trace, const topology
                          fmt::format("below {}", platform.fabric.host_count()));
   const RulesName rules =
       name_of_rules(options.collective_rules, platform.mpi.collective_rules, trace.header());
-  std::vector<std::uint32_t> hosts;
-  hosts.reserve(placement.size());
-  for (const HostId h : placement) hosts.push_back(h.index());
+  // Who shares a node's memory, in which libraries go other ways.
+  const std::vector<std::uint32_t> nodes = topology::nodes_of(platform.fabric, placement);
   const auto make = [&]() -> Result<Made> {
-    auto choices = choose_collectives(rules.name, {&platform.mpi.collectives, &options.collectives}, hosts);
+    auto choices = choose_collectives(rules.name, {&platform.mpi.collectives, &options.collectives}, nodes);
     if (!choices) {
       WEFT_TRY(check_collectives(platform.mpi));
       return std::move(choices.error());

@@ -65,7 +65,7 @@ struct MessageCosts {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;  // without headers
   std::uint64_t hops = 0;   // links crossed, summed
-  TimeSum latency;          // latency paid
+  TimeSum latency;          // paid for links and handshakes
   TimeSum transfer;         // bytes / narrowest link of the route: what the data would take alone
   TimeSum contention;       // beyond that: waiting for a share of links
   TimeSum late_sender;      // ranks waited for a send that was not called yet

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "cli/tell.hpp"
 #include "core/of_flag.hpp"
 #include "core/printable.hpp"
 #include "core/quantity_text.hpp"
+#include "topology/placement/locality.hpp"
 
 namespace weft::cli {
 
@@ -107,10 +107,7 @@ Result<void> ExportFlag::write(traces::TraceReader& trace, const predict::RunFac
   if (exports_.empty()) return {};
   WEFT_ASSIGN(report::Timeline drawn, timeline(trace, facts.result->makespan));
   report::add_path(drawn, facts.result->path);
-  std::map<HostId, std::uint32_t> nodes;
-  std::vector<std::uint32_t> node_of_rank;
-  node_of_rank.reserve(placement.size());
-  for (const HostId h : placement) node_of_rank.push_back(nodes.try_emplace(h, nodes.size()).first->second);
+  const std::vector<std::uint32_t> node_of_rank = topology::nodes_of(facts.platform->fabric, placement);
   std::vector<std::string> found;
   const report::Replayed run{
       trace,

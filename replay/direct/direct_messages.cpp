@@ -63,10 +63,20 @@ void DirectReplay::tell(std::uint32_t rank, Target target, End end, std::int64_t
 
 void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
 
+// Nobody may wait for what comes then, and a replay with events tells it.
+[[gnu::noinline, gnu::cold]] std::optional<Instant> DirectReplay::beyond_the_clock() {
+  give_up();
+  return std::nullopt;
+}
+
 [[gnu::always_inline]] inline std::optional<Instant> DirectReplay::leave(std::uint32_t i, Instant at,
                                                                          Elapsed before) {
   Message& m = messages_[i];
-  if (sockets_.is_copy(m.src, m.dst)) return at + leave_in_host(m, cost_, at, before);
+  if (sockets_.is_copy(m.src, m.dst)) {
+    const Instant there = at + leave_in_host(m, cost_, traffic_, at, before);
+    if (there.past_the_end()) return beyond_the_clock();
+    return there;
+  }
   const auto route = route_of(m);
   if (!route.reachable) {
     give_up();
@@ -88,6 +98,7 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
   }
   m.ideal = flow_terms(cost_, m, route, false).time_alone(size);
   const Instant end = m.flow_start + m.ideal;
+  if (end.past_the_end()) return beyond_the_clock();
   m.flow = FlowId(0);
   links_entered_ += route.links.size();
   if (flows_ == Flows::kFree) {
@@ -116,6 +127,7 @@ void DirectReplay::arrive(std::uint32_t i, Instant at) { arrive_here(i, at); }
     if (options_.on_message) see(m);
     tell_here(m.dst, target, {std::max(m.started, m.matched), i, false}, m.bytes);
   } else if (!leaves_at_once(m.protocol)) {
+    m.receive_was_there(receive.posted, cost_.known_at_once());
     // Permission to send travels back before the data leave.
     const HostId a = placement_[m.src], b = placement_[m.dst];
     if (const auto here = leave(i, m.matched, permission_way(cost_, a == b, [&] {
@@ -195,8 +207,9 @@ void DirectReplay::post_recv(std::uint32_t rank, const Lane& l, const traces::Op
   Channels::Channel& c = channels_.find(static_cast<std::uint32_t>(op.peer), rank, op.comm.index());
   const Channels::Receive receive{l.clock, op.amount, op.tag, target, receives_++};
   if (audits_.matches != nullptr)
-    audits_.matches->posted(static_cast<std::uint32_t>(receive.sequence),
-                            {rank, op.comm.index(), op.peer, op.tag, op.amount, target, 0, kNone, kNone});
+    audits_.matches->posted(
+        static_cast<std::uint32_t>(receive.sequence),
+        {rank, op.comm.index(), op.peer, op.tag, op.amount, target, 0, kNone, kNone, l.clock});
   const std::uint32_t i = channels_.take_message(c, op.tag);
   if (i != kNone)
     match(i, receive);

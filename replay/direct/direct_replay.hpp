@@ -232,6 +232,7 @@ class DirectReplay final : private PollView {
   void match(std::uint32_t i, const Channels::Receive& receive);
   // Its data leave at `at` + `before`; its route's latency follows. Returns when they have come, if that is known yet.
   std::optional<Instant> leave(std::uint32_t i, Instant at, Elapsed before);
+  std::optional<Instant> beyond_the_clock();
   void start_flow(std::uint32_t i);
   // All data have come.
   void arrive(std::uint32_t i, Instant at);

@@ -21,7 +21,13 @@ struct FlowTerms {
   }
 };
 
-// Message m over that route. `by_latency`: shares go by 1 / latency of the route.
+// The share of what goes over that route. `by_latency`: 1 / its latency (--weights rtt).
+[[nodiscard, gnu::always_inline]] inline double share_weight(const topology::RouteCache::Route& route,
+                                                             bool by_latency) {
+  return by_latency && route.latency.count() > 0 ? 1 / to_seconds(route.latency) : 1;
+}
+
+// Message m over that route. `by_latency`: as share_weight() says.
 [[nodiscard, gnu::always_inline]] inline FlowTerms flow_terms(const MessageCost& cost, const Message& m,
                                                               const topology::RouteCache::Route& route,
                                                               bool by_latency) {
@@ -32,7 +38,7 @@ struct FlowTerms {
     t.limit = route.in_host() ? cost.socket_rate(m.bytes, m.found())
                               : route.limit(cost.rate_cap(m.bytes, route.narrowest, m.found()));
   t.alone = std::min(route.narrowest, t.limit);
-  if (by_latency && route.latency.count() > 0) t.weight = 1 / to_seconds(route.latency);
+  t.weight = share_weight(route, by_latency);
   return t;
 }
 

@@ -1,6 +1,8 @@
 // One point-to-point message in flight or waiting, and one posted receive.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -84,6 +86,19 @@ struct alignas(64) Message {
 
   // Its send was called.
   [[nodiscard]] Instant called() const { return posted + (kNoTime - paid.elapsed()); }
+  // Its match is known; of one that waits for its receive. `since`: when that was posted; `known_at_once`: as MessageCost says.
+  void receive_was_there(Instant since, bool known_at_once) {
+    const Instant both = std::max(known_at_once ? posted : visible, since);
+    const ShortElapsed turn(both < matched ? matched - both : kNoTime);
+    const auto words = std::bit_cast<std::array<std::uint32_t, 2>>(turn);
+    pair_next = words[0];
+    pair_prev = words[1];
+  }
+  // How long it and its receive were there before its turn came. REQUIRES: receive_was_there(), which takes the place of the links of
+  // its channel's queue.
+  [[nodiscard]] Elapsed waited_for_turn() const {
+    return std::bit_cast<ShortElapsed>(std::array{pair_next, pair_prev}).elapsed();
+  }
   [[nodiscard]] Found found() const {
     return (state & kFoundAtPoll) != 0 ? Found::kAtPoll : Found::kWaitedFor;
   }
@@ -99,6 +114,7 @@ struct PostedRecv {
   Target target;
   std::uint64_t sequence = 0;
   std::uint32_t next = kNone, prev = kNone;
+  Instant posted{};
 };
 
 // Index pool: rows are reused, most recently freed first.

@@ -75,12 +75,19 @@ template <class LatencyBack>
   return in_host ? cost.local_leg() : cost.permission(latency_back());
 }
 
+// What the request of m took to come, which its data waited for before `before` began.
+[[nodiscard]] inline Elapsed request_of(const Message& m, const MessageCost& cost) {
+  return leaves_at_once(m.protocol) || cost.known_at_once() ? kNoTime : m.visible - m.posted;
+}
+
 // The data of m leave `before` after `at`. Within a host: returns from `at` until they are there.
-[[nodiscard]] inline Elapsed leave_in_host(Message& m, const MessageCost& cost, Instant at, Elapsed before) {
+[[nodiscard]] inline Elapsed leave_in_host(Message& m, const MessageCost& cost, Traffic& traffic, Instant at,
+                                           Elapsed before) {
   m.state |= kStarted;
   m.left = m.flow_start = at + before;
-  m.ideal = before + cost.local_data(m.bytes, m.found());
-  return m.ideal;
+  m.ideal = cost.local_data(m.bytes, m.found());
+  traffic.left(m, request_of(m, cost) + before);
+  return before + m.ideal;
 }
 // Over a link between sockets: returns from `at` until their flow starts.
 [[nodiscard]] inline Elapsed leave_socket(Message& m, const MessageCost& cost, Traffic& traffic, Instant at,
@@ -89,7 +96,7 @@ template <class LatencyBack>
   m.left = at + before;
   m.hops = 0;  // of the network
   const Elapsed latency = before + cost.socket_latency(m.bytes, m.found());
-  traffic.left(m, latency);
+  traffic.left(m, request_of(m, cost) + latency);
   return latency;
 }
 // Over any links: likewise.
@@ -104,7 +111,7 @@ template <class LatencyBack>
   m.hops = hops_of(route);
   const Elapsed latency =
       before + cost.data_latency(m.bytes, route.latency, m.protocol == Protocol::kEager, m.found());
-  traffic.left(m, latency);
+  traffic.left(m, request_of(m, cost) + latency);
   return latency;
 }
 

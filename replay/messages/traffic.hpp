@@ -36,7 +36,7 @@ struct Costs {
 
 class Traffic {
  public:
-  // The data of m left and wait out `latency`.
+  // The data of m left and wait out the rest of `latency`, that of its links and of its handshake.
   void left(const Message& m, Elapsed latency) {
     all_.latency += latency;
     if ((m.state & kCollective) != 0) expanded_.latency += latency;

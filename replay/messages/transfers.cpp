@@ -19,7 +19,7 @@ void Transfers::no_route(const Message& m) {
 
 void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,
                           std::int64_t bytes, OpKind kind, Target target, Elapsed paid, SendForm form) {
-  ranks_[src].computed = false;
+  if (of_its_own_call(target)) ranks_[src].computed = false;
   const std::uint32_t i = messages_.take();
   Message& m = messages_[i];
   const bool over = begin_message(m, cost_, {src, dst, context, tag, bytes, kind, form, ShortElapsed(paid)},
@@ -105,10 +105,10 @@ void Transfers::delivered(std::uint32_t i, std::uint32_t r) {
 
 std::uint32_t Transfers::post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context,
                                    std::int32_t tag, std::int64_t bytes, Target target) {
-  ranks_[rank].computed = false;
+  if (of_its_own_call(target)) ranks_[rank].computed = false;
   const std::uint32_t r = matcher_.receives().take();
   PostedRecv& v = matcher_.receives()[r];
-  v = PostedRecv{rank, context, source, tag, bytes, target, 0, kNone, kNone};
+  v = PostedRecv{rank, context, source, tag, bytes, target, 0, kNone, kNone, agenda_.now()};
   if (audit_ != nullptr) audit_->posted(r, v);
   if (options_.on_match) note_posted(r, rank);
   if (source == traces::kAnySource) hindsight_.depends_on_time();
@@ -149,6 +149,7 @@ void Transfers::match(std::uint32_t i, std::uint32_t r, bool late) {
   }
   of_requests_.add(m.dst, target, i);
   if (leaves_at_once(m.protocol)) return;
+  m.receive_was_there(matcher_.receives()[r].posted, cost_.known_at_once());
   if (late) hindsight_.late_receiver(m, target);
   // Permission to send travels back before the data leave.
   leave(i, permission_way(cost_, placement_[m.src] == placement_[m.dst],
@@ -160,7 +161,7 @@ void Transfers::leave(std::uint32_t i, Elapsed before) {
   Message& m = messages_[i];
   const Instant now = agenda_.now();
   if (router_.is_copy(m)) {
-    m.started = now + leave_in_host(m, cost_, now, before);
+    m.started = now + leave_in_host(m, cost_, traffic_, now, before);
     return agenda_.post(m.started, EventKind::kMessageDone, i);
   }
   const auto route = router_.choose(i);
@@ -220,6 +221,11 @@ bool Transfers::withdraw(std::uint32_t recv, std::uint32_t rank, Target target) 
   const bool taken = matcher_.withdraw(recv, rank, target);
   if (taken && audit_ != nullptr) audit_->withdrawn(rank, target);
   return taken;
+}
+
+bool Transfers::of_its_own_call(Target target) const {
+  return !target.is_activity() ||
+         collectives_.target(target.value & ~Target::kActivity).value == Target::kBlocking;
 }
 
 bool Transfers::lacks_its_receive(std::uint32_t rank, Target target) {

@@ -114,6 +114,8 @@ class Transfers {
   [[nodiscard]] std::uint64_t truncated() const { return truncated_; }
 
  private:
+  // It is posted by a call that its rank is in, not by a collective that goes on beside the program.
+  [[nodiscard]] bool of_its_own_call(Target target) const;
   void delivered(std::uint32_t i, std::uint32_t recv);
   // Message i has its turn, and then those that waited for it.
   void take_turns(std::uint32_t i, std::uint32_t recv);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "replay/messages/flow_terms.hpp"
+
 namespace weft::replay {
 
 void DeviceCopies::begin(std::uint32_t r, const LinkCopy& copy, Target target) {
@@ -66,8 +68,8 @@ void DeviceCopies::start_flow(std::uint32_t i) {
   const double alone = std::min(route.narrowest, cap);
   m.ideal = Elapsed::of_seconds(static_cast<double>(m.bytes) / alone);
   m.state = cap < route.narrowest ? kOwnPace : 0;
-  m.flow = network_.start(route.links, 1, route.limit(cap), alone, m.bytes, i, agenda_.now(),
-                          agenda_.sequence(), {m.src, m.src});
+  m.flow = network_.start(route.links, share_weight(route, options_.rtt_weights), route.limit(cap), alone,
+                          m.bytes, i, agenda_.now(), agenda_.sequence(), {m.src, m.src});
 }
 
 void DeviceCopies::arrive(std::uint32_t i) {

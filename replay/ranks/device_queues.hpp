@@ -43,7 +43,7 @@ class DeviceQueues {
           {RankId(r), op, kernel,
            traces::is_device_copy(kernel) ? DeviceSeen::Lane::kCopies : DeviceSeen::Lane::kKernels,
            begin.rounded(), q.free.rounded()});
-    if (slot == traces::kNoRequest) return;
+    if (slot == traces::kNoRequest && !q.free.past_the_end()) return;
     q.slots.push_back(slot);
     // Posted in order of their ends: the first event of a rank is that of its first kernel.
     agenda_.post(q.free, EventKind::kLaunchEnd, index);

@@ -151,11 +151,12 @@ bool SeriesRuns::price(std::int64_t exchanges) {
     if (!price(from, to, m.bytes, m.cost)) return false;
     sums.count += n;
     sums.bytes = add_bytes(sums.bytes, times_bytes(n, static_cast<std::uint64_t>(m.bytes)));
+    const SeriesMessage::Cost& c = m.cost;
+    sums.latency += Elapsed::of_seconds(static_cast<double>(n) * (c.request + c.permission + c.latency));
+    sums.transfer += Elapsed::of_seconds(static_cast<double>(n) * c.transfer);
     if (sockets_.is_copy(from, to)) continue;
     const auto route = ways_.routes.at(sockets_.id(ways_.routes, from, to));
     if (!route.in_host()) sums.hops += n * route.links.size();
-    sums.latency += Elapsed::of_seconds(static_cast<double>(n) * m.cost.latency);
-    sums.transfer += Elapsed::of_seconds(static_cast<double>(n) * m.cost.transfer);
     ways_.network.count_bytes(route.links,
                               times_bytes(n, static_cast<std::uint64_t>(ways_.cost.size(m.bytes))));
   }

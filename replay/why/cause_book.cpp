@@ -30,6 +30,8 @@ void CauseBook::explain(Account& account, const Message& m, bool sender, Instant
   } else if (m.protocol != Protocol::kEager) {
     if ((m.state & kStarted) != 0) {
       if (back_to(m.matched, Cause::kHandshake)) return;
+      // Its receiver waits for the turn from when the message is there, its sender from when both are.
+      if (sender && back_to(m.matched + (kNoTime - m.waited_for_turn()), Cause::kInOrder)) return;
       if (back_to(known_at_once_ ? m.posted : m.visible, sender ? Cause::kLateReceiver : Cause::kInOrder))
         return;
     }

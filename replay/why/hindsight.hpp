@@ -56,7 +56,7 @@ class Hindsight {
   }
   void met(std::uint32_t row, const Message& m, std::uint32_t receive, bool late) {
     if (!any_) return;
-    ideal_.met(row, receive);
+    if (!leaves_at_once(m.protocol)) ideal_.met(row, receive);
     waits_.met(m, receive, late);
   }
   void late_receiver(Message& m, Target target) {

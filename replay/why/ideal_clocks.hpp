@@ -60,6 +60,8 @@ class IdealClocks {
   void posted(std::uint32_t receive, std::uint32_t rank, Target target) {
     if (on_) at(receives_, receive) = actor(rank, target);
   }
+  // Of a message whose data do not leave before: it is over when both are there. Any other is over when it is sent, whenever its
+  // sender is told that (SendForm).
   void met(std::uint32_t message, std::uint32_t receive) {
     if (on_) messages_[message] = std::max(messages_[message], receives_[receive]);
   }

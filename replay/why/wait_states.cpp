@@ -186,7 +186,8 @@ void WaitStates::woken(std::uint32_t rank, const Message& m, bool sender) {
   if (leaves_at_once(m.protocol)) return;
   // What the request takes on its way is not the receiver's fault.
   const Tick asked = tick(known_at_once_ ? m.posted : m.visible);
-  waited(rank, m.dst, std::max(from, asked), tick(m.matched), WaitKind::kLateReceiver);
+  const Tick both = tick(m.matched + (kNoTime - m.waited_for_turn()));
+  waited(rank, m.dst, std::max(from, asked), both, WaitKind::kLateReceiver);
 }
 
 std::uint32_t WaitStates::come(std::uint32_t rank, std::uint32_t comm, std::optional<WaitKind> kind,

@@ -82,6 +82,34 @@ TEST(LoadedMessage, PollingOnAfterTheComputationChangesNothing) {
   EXPECT_EQ(arrival([](MemoryTrace&) {}), idle(20));
 }
 
+// What the rounds of a collective post beside a computation is none of the rank's own calls, whoever watches.
+TEST(LoadedMessage, ACollectiveBesideTheComputationChangesNothing) {
+  for (const bool watched : {false, true}) {
+    MemoryTrace t(4);
+    for (std::uint32_t r = 0; r < 4; ++r) {
+      if (r == 0) {
+        t.compute(0, Duration(kUs));
+        t.p2p(0, OpKind::isend, 1, 9, kBytes, CommId(0), 1);
+        t.compute(0, Duration(kWork * kUs / 2));
+      }
+      t.add(r, {.kind = OpKind::ibarrier, .request = 0});
+      if (r == 1) {
+        kernel(t, 1, Kernel::dgemm);
+        t.add(1, {.kind = OpKind::iprobe, .flags = traces::kHit, .peer = 0, .tag = 9, .amount = 1},
+              {0, 1, 0, 9, kBytes});
+        t.p2p(1, OpKind::recv, 0, 9, kBytes);
+      }
+      t.wait(r, 0);
+    }
+    t.wait(0, 1);
+    ReplayOptions o;
+    if (watched) o.on_op = [](RankId, std::uint64_t, SimTime, SimTime) {};
+    const auto r = replay(t, machine(), {HostId(0), HostId(1), HostId(2), HostId(3)}, o);
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->ranks[0].finish.count(), loaded(kWork)) << watched;
+  }
+}
+
 TEST(LoadedMessage, OneThatIsReceivedWithoutAPollIsNot) {
   MemoryTrace t(2);
   t.p2p(0, OpKind::send, 1, 5, kBytes);

@@ -173,10 +173,8 @@ TEST(MessageCost, ALoneMessageIsReplayedAsItSaysInEveryMode) {
               const Elapsed sent =
                   parts.send_cpu + (waits ? parts.request + parts.permission + data : kNoTime);
               EXPECT_EQ(early.ranks[0].finish, sent.rounded());
-              if (!local) {
-                EXPECT_EQ(early.network.latency, (parts.permission + parts.latency).rounded());
-                EXPECT_EQ(early.network.transfer, parts.transfer.rounded());
-              }
+              EXPECT_EQ(early.network.latency, (parts.request + parts.permission + parts.latency).rounded());
+              EXPECT_EQ(early.network.transfer, parts.transfer.rounded());
 
               const ReplayResult after = lone(late);
               const Elapsed rest = parts.protocol == Protocol::kEager ? kNoTime : parts.permission + data;

@@ -1,6 +1,7 @@
 #include "topology/placement/locality.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 
@@ -26,6 +27,16 @@ VertexId node_of(const Fabric& f, HostId host) {
     for (VertexId above = f.pcie()->parent[v.index()]; above.valid(); above = f.pcie()->parent[v.index()])
       v = above;
   return v;
+}
+
+std::vector<std::uint32_t> nodes_of(const Fabric& f, std::span<const HostId> placement) {
+  std::map<VertexId, std::uint32_t> numbers;
+  std::vector<std::uint32_t> out;
+  out.reserve(placement.size());
+  for (const HostId h : placement)
+    out.push_back(
+        numbers.try_emplace(node_of(f, h), static_cast<std::uint32_t>(numbers.size())).first->second);
+  return out;
 }
 
 Locality locality_of(const Fabric& f) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "topology/fabric.hpp"
@@ -24,5 +25,8 @@ struct Locality {
 // What tells the node of a host from others: the root of its PCIe tree, whose GPUs are hosts that share a node's memory, or
 // the host itself. O(depth of the tree).
 [[nodiscard]] VertexId node_of(const Fabric& fabric, HostId host);
+
+// The node of each rank, numbered in the order of first use. `placement`: a host for each rank. O(ranks log nodes).
+[[nodiscard]] std::vector<std::uint32_t> nodes_of(const Fabric& fabric, std::span<const HostId> placement);
 
 }  // namespace weft::topology

@@ -14,6 +14,7 @@
 #include "replay/engine.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/hosts.hpp"
+#include "tests/support/memory_trace.hpp"
 #include "tests/traces/trace_testing.hpp"
 
 namespace weft::replay::collective_rules_test {
@@ -326,6 +327,21 @@ TEST(CollectiveRules, ARecordingIsReplayedWithThoseOfItsLibraryAndTheResultSaysS
   EXPECT_EQ(algorithm("default", RulesFrom::kOptions), "binomial");
   p.mpi.collective_rules = "mpich";
   EXPECT_EQ(algorithm("", RulesFrom::kPlatform).substr(0, 6), "mpich.");
+}
+
+// Two nodes of eight GPUs, each a host: libraries go by who shares memory.
+TEST(CollectiveRules, GpusOfATreeAreANode) {
+  const auto p = topology::load_platform("fat-tree:m=4,n=2,bw=100Gbps,node=cs-storm").value();
+  for (const auto& [rules, algorithm] :
+       {std::pair("openmpi5", "openmpi.han"), std::pair("mpich", "mpich.composition_alpha")}) {
+    testing::MemoryTrace t(16);
+    for (std::uint32_t r = 0; r < 16; ++r) t.collective(r, OpKind::bcast, 0, 4096, CommId(0));
+    ReplayOptions o;
+    o.collective_rules = rules;
+    const auto r = replay(t, p, testing::first_hosts(16), o);
+    ASSERT_TRUE(r) << r.error().message();
+    EXPECT_EQ(r->collectives.at(0).algorithm, algorithm);
+  }
 }
 
 // Brute force over the definition.

@@ -280,6 +280,21 @@ TEST(Launch, RandomProgramsTakeWhatThreeClocksSay) {
   }
 }
 
+// Kernels of 10^13 us each: whether somebody waits for the last of them or not, the clock ends before it does.
+TEST(Launch, KernelsBeyondTheClockAreAnError) {
+  for (const bool requested : {false, true})
+    for (const bool waits : {false, true}) {
+      MemoryTrace t(1);
+      launch(t, 0, 9'000'000'000'000);
+      launch(t, 0, 9'000'000'000'000, requested || waits ? 1 : traces::kNoRequest);
+      launch(t, 0, 1);
+      if (waits) t.wait(0, 1);
+      const auto r = run(t);
+      ASSERT_FALSE(r);
+      EXPECT_NE(r.error().message().find("past"), std::string::npos) << r.error().message();
+    }
+}
+
 // Rank 0 launches, computes, takes a message, and waits for its accelerator: the path is whatever was over last.
 TEST(Launch, TheCriticalPathGoesThroughTheAcceleratorOrTheMessage) {
   for (const std::int64_t late : {20, 200}) {

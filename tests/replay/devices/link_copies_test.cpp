@@ -229,6 +229,30 @@ TEST(LinkCopies, CopiesAndMessagesShareTheMemory) {
 }
 
 // A rank's computations are taken together as far as no copy is among them.
+// A message and a copy of as many bytes out of one memory, over routes of one latency: shares by latency are equal, too.
+TEST(LinkCopies, HaveTheShareOfAMessageOfTheirLatency) {
+  const auto p = load(
+      "topology { family: \"pcie\" set: \"sockets=1\" set: \"switches=0\" set: \"cards=3\" set: \"gpus=1\" "
+      "set: "
+      "\"bw=10GB/s\" set: \"lat=150ns\" set: \"mem=on\" set: \"mem_bw=10GB/s\" }\n" +
+      kCopies);
+  ASSERT_TRUE(p) << p.error().message();
+  for (const bool by_latency : {false, true}) {
+    MemoryTrace t(3);
+    t.p2p(0, OpKind::send, 1, 0, 8 * kElements);
+    t.p2p(1, OpKind::recv, 0, 0, 8 * kElements);
+    copy(t, 2, Kernel::copy_to_device);
+    ReplayOptions o;
+    o.raw = RawMode::kEager;
+    o.model = "max-min";
+    o.rtt_weights = by_latency;
+    const auto r = replay(t, *p, {HostId(3), HostId(0), HostId(1)}, o);
+    ASSERT_TRUE(r) << r.error().message();
+    for (const std::size_t rank : {1, 2})
+      EXPECT_NEAR(to_seconds(r->ranks[rank].finish), 2 * kBytes / 10e9 + 300e-9, 1e-9) << rank;
+  }
+}
+
 TEST(LinkCopies, ComputationsAroundACopyTakeTheirTime) {
   const auto p = nodes("", "host { kernel { name: \"dgemm\" mnk: \"1ms\" }\n" + kCopies.substr(7));
   MemoryTrace t(1);

@@ -217,6 +217,27 @@ TEST(DirectReplay, GivesUpWhereTimeDecides) {
             ReplayWay::kEvents);
 }
 
+// 106 days at 1 GB/s are 9.2e15 bytes. Nobody waits for them, but what meets them would never end.
+TEST(DirectReplay, ALongFlowThatNobodyWaitsForIsAnErrorAsByEvents) {
+  const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=500ns").value();
+  for (const std::int64_t bytes :
+       {12'000'000'000'000'000, 1'000'000'000'000'000'000, 4'000'000'000'000'000'000})
+    for (const bool watched : {false, true})
+      for (const HostId receiver : {HostId(0), HostId(1)}) {
+        auto slow = p;
+        slow.mpi.eager_limit = Bytes(INT64_MAX);
+        slow.mpi.local_bandwidth = 1e9;
+        MemoryTrace t(2);
+        t.p2p(0, OpKind::isend, 1, 0, bytes, CommId(0), 0);
+        t.wait(0, 0);
+        ReplayOptions o;
+        if (watched) o.on_op = [](RankId, std::uint64_t, SimTime, SimTime) {};
+        const auto r = replay(t, slow, {HostId(0), receiver}, o);
+        ASSERT_FALSE(r) << bytes << watched;
+        EXPECT_NE(r.error().message().find("past"), std::string::npos) << r.error().message();
+      }
+}
+
 // Watching a replay does not change it, but makes it one by events.
 TEST(DirectReplay, WhoWatchesSeesEvents) {
   const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=500ns").value();

@@ -212,6 +212,42 @@ TEST(Causes, ARendezvousIsHandshakeLatencyAndDataOnBothSides) {
   }
 }
 
+// Within a host, at 1 us and 5 GB/s: the request of the second message is there at 1 us, the first message and with it the turn of
+// the second at 13 us. Who sends it waits for its receive up to 5 us, if that is late, and then for the turn.
+TEST(Causes, ARendezvousThatWaitsForItsTurnWaitsForNoReceiver) {
+  auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=500ns").value();
+  p.mpi.local_latency = Duration(kMicro);
+  p.mpi.local_bandwidth = 5e9;
+  for (const double late : {0.0, 5.0})
+    for (const bool watched : {false, true}) {
+      SCOPED_TRACE(::testing::Message() << late << watched);
+      MemoryTrace t(2);
+      t.p2p(0, OpKind::send, 1, 1, 60'000);
+      t.p2p(0, OpKind::send, 1, 2, 1'000'000);
+      t.p2p(1, OpKind::irecv, 0, 1, 60'000, CommId(0), 0);
+      t.compute(1, Duration(static_cast<std::int64_t>(late) * kMicro));
+      t.p2p(1, OpKind::irecv, 0, 2, 1'000'000, CommId(0), 1);
+      t.add(1, {.kind = OpKind::waitall}, {0, 1});
+      ReplayOptions o;
+      o.wait_states = watched;
+      const auto r = replay(t, p, {HostId(0), HostId(0)}, o);
+      ASSERT_TRUE(r);
+      EXPECT_EQ(r->makespan, Duration((13 + 1 + 201) * kMicro));
+      Micros sends{{"handshake", 2}, {"in_order", 12}, {"transfer", 201}};
+      if (late > 0) {
+        sends["late_receiver"] = late - 1;
+        sends["in_order"] = 13 - late;
+      }
+      EXPECT_EQ(causes(*r, 0), sends);
+      EXPECT_EQ(causes(*r, 1),
+                (late > 0 ? Micros{{"handshake", 1}, {"in_order", 13 - late}, {"transfer", 201}}
+                          : Micros{{"handshake", 2}, {"in_order", 12}, {"transfer", 201}}));
+      if (!watched) continue;
+      const TimeSum blamed = r->wait_states.ranks[0].kinds[static_cast<std::size_t>(WaitKind::kLateReceiver)];
+      EXPECT_TRUE(blamed == Duration(static_cast<std::int64_t>(late > 0 ? late - 1 : 0) * kMicro));
+    }
+}
+
 // Two messages of 1 MB into one host: each takes 2 ms where 1 would do. Who comes to its wait late waits less, and
 // what it waits for is what sharing cost.
 TEST(Causes, ContentionIsWhatTheDataTookLongerThanAlone) {

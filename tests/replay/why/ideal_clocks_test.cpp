@@ -66,6 +66,25 @@ TEST(IdealClocks, OnlyARendezvousWaitsForItsReceive) {
   }
 }
 
+// Segments of a pipeline are eager, and over when they have come; where messages take no time that is when they are sent.
+TEST(IdealClocks, AnEagerSegmentIsOverWhenItIsSent) {
+  MemoryTrace t(2);
+  t.collective(0, OpKind::bcast, 0, 200'000, CommId(0));
+  t.compute(0, 3000 * kMicrosecond);
+  t.compute(1, 1000 * kMicrosecond);
+  t.collective(1, OpKind::bcast, 0, 200'000, CommId(0));
+  t.p2p(0, OpKind::send, 1, 5, 0);
+  t.p2p(1, OpKind::recv, 0, 5, 0);
+  ReplayOptions o;
+  o.critical_path = true;
+  o.collectives["bcast"] = "pipeline";
+  auto slow = topology::load_platform("crossbar:n=2,bw=50MB/s,lat=500ns").value();
+  slow.mpi.eager_limit = Bytes(1 << 20);
+  const auto r = replayed(t, slow, o);
+  ASSERT_TRUE(r.ideal.known);
+  EXPECT_EQ(r.ideal.makespan, 3000 * kMicrosecond);
+}
+
 // A request is over when its message is; the rank goes on when it waits for it, not before.
 TEST(IdealClocks, ARequestCountsWhereItIsWaitedFor) {
   MemoryTrace t(2);
