@@ -120,6 +120,15 @@ TEST(TiInput, FormsThatAreNotATraceAreRefusedByName) {
   const std::string whole = slurp(dir.path("whole.gz"));
   EXPECT_EQ(open_error(dir, {dir.write("cut.gz", whole.substr(0, whole.size() - 20))}),
             fmt::format("cut.gz@byte {:#x}: error: cannot unpack: truncated gzip input", whole.size() - 20));
+  // Behind the last whole member stands zeros or another one; padding is none of the error.
+  for (const auto& [rest, byte] :
+       {std::pair(std::string("junk"), 0), std::pair(std::string(9, '\0') + whole.substr(1), 9)})
+    EXPECT_EQ(open_error(dir, {dir.write("rest.gz", whole + rest)}),
+              fmt::format(
+                  "rest.gz@byte {:#x}: error: bytes behind the end of the compressed data; expected another "
+                  "member, or the end of the file",
+                  whole.size() + static_cast<std::size_t>(byte)));
+  EXPECT_TRUE(open_trace({dir.write("padded.gz", whole + std::string(5000, '\0'))}));
   write_archive(dir.path("bad.tar.gz"), ARCHIVE_FILTER_GZIP,
                 {{"rank-0.txt", "0 init\n"}, {"rank-1.txt", "1 jump\n"}});
   EXPECT_EQ(open_error(dir, {dir.path("bad.tar.gz")}).substr(0, 60),

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <memory>
 #include <new>
@@ -38,6 +39,22 @@ Error archive_fault(const ArchiveLibrary& library, const std::string& path, cons
     if (const std::uint64_t end = fs::file_size(path, ec); !ec) byte = end;
   return bad_input(byte > 0 ? BytePos{path, byte}.text() : path,
                    fmt::format("cannot unpack{}: {}", member.empty() ? "" : " " + member, why));
+}
+
+// Of a packed file that is no tar: what stands behind the last member that the library knows must be padding, which is zeros. Of
+// gzip and bzip2 it takes anything for that.
+Result<void> nothing_is_left(const std::string& path, std::uint64_t from) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(from));
+  std::array<char, 4096> piece{};
+  for (std::uint64_t at = from; file; at += static_cast<std::uint64_t>(file.gcount())) {
+    file.read(piece.data(), piece.size());
+    const std::string_view here(piece.data(), static_cast<std::size_t>(file.gcount()));
+    if (const std::size_t other = here.find_first_not_of('\0'); other != std::string_view::npos)
+      return bad_input(BytePos{path, at + other}.text(), "bytes behind the end of the compressed data", {},
+                       "another member, or the end of the file");
+  }
+  return {};
 }
 
 // The number of files in an archive that its size explains: names and headers compress, too.
@@ -81,10 +98,14 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
   std::error_code ec;
   const std::uint64_t packed = fs::file_size(path, ec);
   std::uint64_t unpacked = 0, members = 0;
+  bool tar = true;
   while (true) {
     archive_entry* entry = nullptr;
     const int r = library.read_next_header(a.get(), &entry);
-    if (r == ARCHIVE_EOF) return {};
+    if (r == ARCHIVE_EOF) {
+      const la_int64_t read = library.filter_bytes(a.get(), -1);
+      return tar || ec || read < 0 ? Result<void>() : nothing_is_left(path, static_cast<std::uint64_t>(read));
+    }
     if (r < ARCHIVE_WARN) return archive_fault(library, path, {}, a.get());
     if (library.filter_count(a.get()) > 2)  // the last one is the file itself
       return bad_input(path, "compressed more than once", library.filter_name(a.get(), 1),
@@ -93,9 +114,10 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       return bad_input(path, "the archive has too many files for its size", {},
                        fmt::format("at most {}", most_members(packed)));
     const bool raw = (library.format(a.get()) & ARCHIVE_FORMAT_BASE_MASK) == ARCHIVE_FORMAT_RAW;
-    if (!raw && library.entry_filetype(entry) != AE_IFREG) continue;
+    tar = !raw;
+    if (tar && library.entry_filetype(entry) != AE_IFREG) continue;
     const char* stored = library.entry_pathname(entry);
-    std::string name = raw || stored == nullptr ? "" : stored;
+    std::string name = !tar || stored == nullptr ? "" : stored;
     while (name.starts_with("./")) name.erase(0, 2);
     const bool wanted = enter(name);
     while (true) {
