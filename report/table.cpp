@@ -13,6 +13,14 @@ std::size_t width_of(std::string_view s) {
       std::count_if(s.begin(), s.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
+// width_of(s) <= most, by no more of s than that takes.
+bool fits(std::string_view s, std::size_t most) {
+  std::size_t columns = 0;
+  for (const char c : s)
+    if ((c & 0xc0) != 0x80 && ++columns > most) return false;
+  return true;
+}
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '%'; }
 
@@ -79,7 +87,7 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
     bool first = true;
     while (true) {
       const std::size_t before = first ? 0 : indent;
-      if (before + width_of(line) <= width) break;
+      if (before <= width && fits(line, width - before)) break;
       // The last space within the width, else the first one; leading ones are the line's own indent.
       std::size_t at = std::string_view::npos;
       std::size_t columns = before + std::min(line.find_first_not_of(' '), line.size());

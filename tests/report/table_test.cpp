@@ -38,6 +38,10 @@ TEST(Table, WrapsSentencesAtSpacesAndKeepsNumbersWithTheirUnits) {
   EXPECT_EQ(wrap("  a-very-long-name ab", 6, 4), "  a-very-long-name\n    ab");
   EXPECT_EQ(wrap("zwölf zwölf", 5), "zwölf\nzwölf");
   EXPECT_EQ(wrap("a b\nc d", 1), "a\nb\nc\nd");
+  // Each line that breaks off costs its own length, not that of the rest: minutes otherwise.
+  std::string many;
+  for (int i = 0; i < 500'000; ++i) many += "rank in recv ";
+  EXPECT_EQ(wrap(many, 80).size(), many.size());
 }
 
 TEST(Table, QuotesCsvCellsAsRfc4180Says) {
