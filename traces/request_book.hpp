@@ -113,6 +113,11 @@ class RequestBook {
   }
 }
 
+// Whether the own list of a receive, or of its start, says what it took: then no cancel came in time.
+[[nodiscard]] constexpr bool says_what_it_took(std::span<const std::int64_t> list) {
+  return list.size() == 3 && list[0] >= 0;
+}
+
 // Whether a cancelled receive that `completion` completes was withdrawn: it says no match. One whose cancel came too late is
 // an ordinary receive. Of several requests at once nothing is said, and recorder and importers leave withdrawn receives out:
 // an ordinary one, too.

@@ -412,6 +412,47 @@ TEST(RecordedMatches, ACancelThatCameTooLateTakesNothingBack) {
 }
 
 // One that the recording withdrew stays so as long as its cancel is in time here.
+// Rank 0 cancels a receive whose message comes 1 s later here, and had come in the recording: who completes it with others, or says it
+// in its own list, tells no withdrawal.
+TEST(RecordedMatches, ACancelThatNoLoneCompletionCallsInTimeCameTooLate) {
+  for (const bool several : {false, true})
+    for (const bool listed : {false, true}) {
+      MemoryTrace t(2);
+      const Op receive = op(OpKind::irecv, kAnySource, 3, 1000, 0);
+      if (listed)
+        t.add(0, receive, {1, 3, 1000});
+      else
+        t.add(0, receive);
+      t.add(0, op(OpKind::cancel, 0, 0, 0, 0));
+      if (several)
+        t.add(0, op(OpKind::waitall), {0});
+      else
+        t.add(0, op(OpKind::wait, kAnySource, kAnyTag, 0, 0));
+      t.flops(1, 1e10);
+      t.p2p(1, OpKind::send, 0, 3, 1000);
+      ReplayOptions o;
+      o.recorded_matches = true;
+      const auto r = try_run(t, RawMode::kEager, o);
+      ASSERT_TRUE(r && r->finished);
+      const bool late = several || listed;
+      EXPECT_EQ(r->unmatched_messages, late ? 0u : 1u) << several << listed;
+      EXPECT_EQ(r->ranks[0].finish.count() > 1'000'000 * kUs, late) << several << listed;
+    }
+}
+
+// Of any source, it took nothing in the recording; here the message of another receive is there before the cancel.
+TEST(RecordedMatches, AReceiveThatWasWithdrawnTakesNothing) {
+  MemoryTrace t(2);
+  t.add(0, op(OpKind::irecv, kAnySource, kAnyTag, 1000, 0));
+  t.compute(0, Duration(10 * kUs));
+  t.add(0, op(OpKind::cancel, 0, 0, 0, 0));
+  t.add(0, op(OpKind::wait, kAnySource, kAnyTag, 0, 0));
+  t.add(0, op(OpKind::recv, kAnySource, kAnyTag, 1000), {1, 3, 1000});
+  t.p2p(1, OpKind::send, 0, 3, 1000);
+  EXPECT_FALSE(try_run(t, RawMode::kEager)->finished);
+  EXPECT_EQ(run_as_recorded(t).makespan.count(), 10 * kUs);
+}
+
 TEST(RecordedMatches, ACancelThatWasInTimeStaysACancel) {
   MemoryTrace t(2);
   t.p2p(0, OpKind::irecv, 1, 3, 1000, CommId(0), 0);

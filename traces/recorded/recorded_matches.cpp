@@ -51,21 +51,26 @@ bool is_open(const Envelope& e) {
 // Goes from the end of a block to its front: what completes the request of a slot, after each place. `visit(at)` first.
 template <class Completed, class Visit>
 void look_back(const OpBlock& block, Completed& completed, Visit visit) {
+  typename Completed::mapped_type among_others;
+  among_others.over = true;
   for (std::size_t i = block.ops.size(); i-- > 0;) {
     const Op& op = block.ops[i];
     visit(i);
     std::int64_t one = 0;
     if ((op.kind == OpKind::wait || op.kind == OpKind::test) && op.request != kNoRequest) {
-      auto& got = completed[op.request];
-      got.reset();
-      if (op.peer >= 0) got = Envelope{op.peer, op.tag};
+      auto& end = completed[op.request];
+      end = {};
+      end.over = end.alone = true;
+      if (op.peer >= 0) end.got = Envelope{op.peer, op.tag};
     } else if (is_completion(op.kind)) {
       for (const std::int64_t s : completed_requests(op, block.list(op), one))
-        completed[static_cast<std::uint32_t>(s)].reset();
+        completed[static_cast<std::uint32_t>(s)] = among_others;
     } else if (op.kind == OpKind::startall) {
-      for (const std::int64_t s : block.list(op)) completed[static_cast<std::uint32_t>(s)].reset();
-    } else if (op.request != kNoRequest && op.kind != OpKind::cancel) {
-      completed[op.request].reset();
+      for (const std::int64_t s : block.list(op)) completed[static_cast<std::uint32_t>(s)] = {};
+    } else if (op.kind == OpKind::cancel) {
+      completed[op.request].cancelled = true;
+    } else if (op.request != kNoRequest) {
+      completed[op.request] = {};
     }
   }
 }
@@ -82,41 +87,55 @@ std::optional<std::string> RecordedMatches::warning() const {
 void RecordedMatches::ask(RankId rank, OpBlock& block) {
   questions_.clear();
   const auto found = ranks_.find(rank.index());
-  auto* persistent = found == ranks_.end() ? nullptr : &found->second.persistent;
+  Rank* state = found == ranks_.end() ? nullptr : &found->second;
+  // What the own list of a request's receive says, to its cancel.
+  const auto posted = [&](const Op& op) {
+    const bool told = op.extra != kNoList && match_place(op, block.list(op).size()) && block.list(op)[0] >= 0;
+    if (told && state == nullptr) state = &ranks_[rank.index()];
+    if (told)
+      state->told.insert(op.request);
+    else if (state != nullptr)
+      state->told.erase(op.request);
+  };
   for (std::size_t i = 0; i < block.ops.size(); ++i) {
     Op& op = block.ops[i];
     const std::uint32_t slot = op.request;
     switch (op.kind) {
       case OpKind::irecv:
-        if (is_open({op.peer, op.tag}) && slot != kNoRequest) questions_.push_back({i, slot, std::nullopt});
+        if (slot == kNoRequest) break;
+        posted(op);
+        if (is_open({op.peer, op.tag})) questions_.push_back({i, slot});
         break;
       case OpKind::recv_init:
         if (is_open({op.peer, op.tag})) {
-          persistent = &ranks_[rank.index()].persistent;
-          (*persistent)[slot] = {op.peer, op.tag};
+          state = &ranks_[rank.index()];
+          state->persistent[slot] = {op.peer, op.tag};
           break;
         }
         [[fallthrough]];
       case OpKind::request_free:
-        if (persistent != nullptr) persistent->erase(slot);
+        if (state != nullptr) state->persistent.erase(slot);
         break;
       case OpKind::start:
-        if (persistent == nullptr) break;
-        if (const auto it = persistent->find(slot); it != persistent->end()) {
+        posted(op);
+        if (state == nullptr) break;
+        if (const auto it = state->persistent.find(slot); it != state->persistent.end()) {
           op.peer = it->second.source;
           op.tag = it->second.tag;
           op.flags |= kNarrowed;
           narrow(op, asked_or_got(op, block.list(op)), std::nullopt);
-          if (is_open({op.peer, op.tag})) questions_.push_back({i, slot, std::nullopt});
+          if (is_open({op.peer, op.tag})) questions_.push_back({i, slot});
         }
         break;
       case OpKind::startall:
-        if (persistent == nullptr) break;
-        for (const std::int64_t s : block.list(op))
-          open_receives_ += persistent->count(static_cast<std::uint32_t>(s));
+        if (state == nullptr) break;
+        for (const std::int64_t s : block.list(op)) {
+          open_receives_ += state->persistent.count(static_cast<std::uint32_t>(s));
+          state->told.erase(static_cast<std::uint32_t>(s));
+        }
         break;
       case OpKind::cancel:
-        questions_.push_back({i, slot, std::nullopt});
+        questions_.push_back({i, slot, state != nullptr && state->told.contains(slot)});
         break;
       default:
         break;
@@ -136,7 +155,7 @@ bool RecordedMatches::answer(const Rank& state, const OpBlock& block) {
     Question& q = questions_[--next];
     const auto it = completed_.find(q.slot);
     all = all && it != completed_.end();
-    q.got = it == completed_.end() ? std::nullopt : it->second;
+    if (it != completed_.end()) q.end = it->second;
   });
   return all;
 }
@@ -169,9 +188,13 @@ Result<bool> RecordedMatches::next_block(RankId rank, OpBlock& out) {
   }
   for (const Question& q : questions_) {
     Op& op = out.ops[q.at];
-    if (op.kind != OpKind::cancel) {
-      narrow(op, {op.peer, op.tag}, q.got);
-    } else if (q.got) {  // too late: nothing happens in its place
+    if (op.kind == OpKind::irecv && q.end.withdrawn() && q.end.cancelled) {
+      op.peer = kProcNull;
+      op.tag = 0;
+      ++changed_;
+    } else if (op.kind != OpKind::cancel) {
+      narrow(op, {op.peer, op.tag}, q.end.got);
+    } else if (q.end.over && (q.told || !q.end.withdrawn())) {  // too late: nothing happens in its place
       op = {.kind = OpKind::sleep};
       ++changed_;
     }

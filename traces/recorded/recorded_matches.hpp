@@ -2,6 +2,8 @@
 // trace says what that was (docs/trace-format.md, lists), and whose cancels that came too late are gone. All else is as in the
 // trace.
 //
+// A receive with wildcards that was withdrawn takes nothing: it is from no process.
+//
 // What a receive got stands in its own list, or in the wait or test that completes it and no other. That is looked up ahead, as
 // far as BlocksAhead reads beyond the block at hand, and only by ranks that have such receives, or cancels. What a persistent
 // receive got is another message at each start, so it is the start that has the list, and asks for it (kNarrowed).
@@ -15,6 +17,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "traces/recorded/blocks_ahead.hpp"
@@ -63,15 +66,25 @@ class RecordedMatches final : public TraceReader {
   }
 
  private:
+  // How a request is completed.
+  struct Completion {
+    bool over = false;            // by an operation that was read
+    bool alone = false;           // which completes no other, and says what it got
+    bool cancelled = false;       // between it and that
+    std::optional<Envelope> got;  // none: nothing, if it is alone
+    [[nodiscard]] bool withdrawn() const { return over && alone && !got; }
+  };
   struct Rank {
     BlocksAhead blocks;
+    std::unordered_set<std::uint32_t> told;  // slots of receives whose own lists say what they got
     std::unordered_map<std::uint32_t, Envelope> persistent;  // receives with wildcards, by slot
   };
   // An operation whose receive may stand in a completion that follows.
   struct Question {
     std::size_t at;  // in the block
     std::uint32_t slot;
-    std::optional<Envelope> got;
+    bool told = false;  // its own list says it
+    Completion end{};
   };
   void ask(RankId rank, OpBlock& block);
   [[nodiscard]] bool answer(const Rank& state, const OpBlock& block);
@@ -82,8 +95,8 @@ class RecordedMatches final : public TraceReader {
   std::uint64_t changed_ = 0;
   std::uint64_t open_receives_ = 0;
   std::vector<Question> questions_;  // of the block at hand, in its order
-  // What completes the request of a slot after a place in the program: what it got, none if it does not say.
-  std::unordered_map<std::uint32_t, std::optional<Envelope>> completed_;
+  // What completes the request of a slot after a place in the program.
+  std::unordered_map<std::uint32_t, Completion> completed_;
 };
 
 }  // namespace weft::traces

@@ -68,9 +68,13 @@ Result<void> ScheduleMaker::compute(std::int64_t picoseconds) {
 }
 
 // A non-blocking message; the chain goes on when it has started.
-Result<void> ScheduleMaker::post(const Op& op, std::uint32_t slot) {
+Result<void> ScheduleMaker::post(const Op& op, std::uint32_t slot, std::span<const std::int64_t> list) {
   const bool send = !is_receive_request(op.kind);
   if (const auto at = cancels_.find(slot); at != cancels_.end()) return withdrawn(at->second);
+  if (says_what_it_took(list))
+    told_.insert(slot);
+  else
+    told_.erase(slot);
   if (op.peer == kProcNull) {
     if (slot != kNoRequest) under_way_.erase(slot);
     return {};
@@ -162,7 +166,8 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
       return refuse("exchange series of generated HPL");
     case OpKind::cancel:
       // A send that was made goes on.
-      if (const auto it = under_way_.find(op.request); it != under_way_.end() && it->second.receive)
+      if (const auto it = under_way_.find(op.request);
+          it != under_way_.end() && it->second.receive && !told_.contains(op.request))
         cancels_.emplace(op.request, index_);
       return {};
     case OpKind::send:
@@ -188,14 +193,14 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
       return {};
     }
     case OpKind::start: {
-      if (const auto* e = requests_.find(op.request)) WEFT_TRY(post(started(e->op, op), op.request));
+      if (const auto* e = requests_.find(op.request)) WEFT_TRY(post(started(e->op, op), op.request, list));
       requests_.start(op.request);
       return {};
     }
     case OpKind::startall:
       for (const std::int64_t r : list) {
         const auto slot = static_cast<std::uint32_t>(r);
-        if (const auto* e = requests_.find(slot)) WEFT_TRY(post(e->op, slot));
+        if (const auto* e = requests_.find(slot)) WEFT_TRY(post(e->op, slot, {}));
         requests_.start(slot);
       }
       return {};
@@ -206,7 +211,7 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
       return {};
     default:
       if (is_collective(op.kind) || is_comm_create(op.kind)) return collective(op, list);
-      if (op.kind <= OpKind::irecv && op.kind >= OpKind::isend) return post(op, op.request);
+      if (op.kind <= OpKind::irecv && op.kind >= OpKind::isend) return post(op, op.request, list);
       if (makes_request(op.kind)) {
         if (op.request != kNoRequest) requests_.post(op, index_);
         return {};

@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/result.hpp"
@@ -59,7 +60,7 @@ class ScheduleMaker {
   [[nodiscard]] Result<void> received(std::uint32_t comm, std::int32_t tag);
   Result<std::uint32_t> message(const Op& op, bool send, const Ends& after);
   Result<void> compute(std::int64_t picoseconds);
-  Result<void> post(const Op& op, std::uint32_t slot);
+  Result<void> post(const Op& op, std::uint32_t slot, std::span<const std::int64_t> list);
   Result<void> collective(const Op& op, std::span<const std::int64_t> list);
   Result<void> wait(const Op& op, std::span<const std::int64_t> list);
   Result<void> write(const Op& op, std::span<const std::int64_t> list);
@@ -82,7 +83,8 @@ class ScheduleMaker {
   RequestBook requests_;                                   // of persistent ones
   std::unordered_map<std::uint32_t, UnderWay> under_way_;  // by slot; never iterated
   std::map<std::uint32_t, std::uint64_t>
-      cancels_;  // of receives under way: slot -> the operation that cancels it
+      cancels_;                             // of receives under way: slot -> the operation that cancels it
+  std::unordered_set<std::uint32_t> told_;  // slots whose receive says itself what it took; never iterated
   std::uint64_t paced_sends_ = 0;
   std::vector<std::uint32_t> calls_;  // of collectives, by communicator
   std::vector<CollectiveMessage> messages_;

@@ -11,6 +11,7 @@
 #include <array>
 #include <filesystem>
 #include <map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/append_text.hpp"
@@ -120,10 +121,18 @@ class TiWriter {
         return waits_.post(key_of(op), true, slot);
     }
   }
-  Result<void> start(const Op& op, std::uint32_t slot, std::uint64_t index) {
+  Result<void> start(const Op& op, std::uint32_t slot, std::uint64_t index,
+                     std::span<const std::int64_t> list) {
     WEFT_TRY(can_tell(op, index));
+    told(slot, list);
     post(op, slot);
     return {};
+  }
+  void told(std::uint32_t slot, std::span<const std::int64_t> list) {
+    if (says_what_it_took(list))
+      told_.insert(slot);
+    else
+      told_.erase(slot);
   }
   // It is over for the program, wherever the message is.
   void buffered(const Op& op) {
@@ -176,6 +185,7 @@ class TiWriter {
   RequestBook requests_;  // of persistent ones
   Op send_half_;          // of the sendrecv right before
   WaitLines waits_;
+  std::unordered_set<std::uint32_t> told_;  // slots whose receive says itself what it took; never iterated
   std::map<std::uint32_t, std::uint64_t>
       cancels_;  // of receives under way: slot -> the operation that cancels it
 };
@@ -314,17 +324,18 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       send_half_ = op;
       break;
     case OpKind::start:
-      if (const auto* e = requests_.find(op.request)) WEFT_TRY(start(started(e->op, op), op.request, index));
+      if (const auto* e = requests_.find(op.request))
+        WEFT_TRY(start(started(e->op, op), op.request, index, list));
       break;
     case OpKind::startall:
       for (const std::int64_t r : list) {
         const auto slot = static_cast<std::uint32_t>(r);
-        if (const auto* e = requests_.find(slot)) WEFT_TRY(start(e->op, slot, index));
+        if (const auto* e = requests_.find(slot)) WEFT_TRY(start(e->op, slot, index, {}));
       }
       break;
     case OpKind::cancel:
       // A send that was made goes on.
-      if (waits_.receives(op.request)) cancels_.emplace(op.request, index);
+      if (waits_.receives(op.request) && !told_.contains(op.request)) cancels_.emplace(op.request, index);
       break;
     case OpKind::request_free:
       if (const auto at = cancels_.find(op.request); at != cancels_.end()) return withdrawn(at->second);
@@ -340,10 +351,12 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
         losses_.comms_made += op.kind != OpKind::comm_create_group || op.amount >= 0 ? 1 : 0;
       if (is_collective(op.kind)) return collective(op, list, index);
       if (makes_request(op.kind)) {
-        if (op.kind <= OpKind::irecv)
+        if (op.kind <= OpKind::irecv) {
+          told(op.request, list);
           post(op, op.request);
-        else
+        } else {
           requests_.post(op, index);
+        }
       } else if (is_completion(op.kind)) {
         std::int64_t one = 0;
         const auto slots = completed_requests(op, list, one);
