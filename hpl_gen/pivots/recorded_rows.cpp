@@ -16,7 +16,8 @@ namespace {
 using traces::Op;
 using traces::OpKind;
 
-constexpr int kMaxAmbiguous = 10;
+// Ways to read a swap that are compared with its messages at most; the first one is right nearly always.
+constexpr int kMostReadings = 1 << 14;
 
 // One message of tag 1001 as a rank's program has it.
 struct Message {
@@ -131,19 +132,9 @@ class ColumnWalk {
       accept();
       return {};
     }
-    WEFT_ASSIGN(const auto seen, long_ ? subtree_sums() : own_rows());
-    // A row that sent nothing shows a later message in its place: which ones, is found by trying.
-    std::vector<std::size_t> open;
-    for (std::size_t i = 0; i < seen.size(); ++i)
-      if (seen[i].rows > 0) open.push_back(i);
-    const auto tries = std::uint32_t{1} << std::min<std::size_t>(open.size(), kMaxAmbiguous);
-    for (std::uint32_t without = 0; without < tries; ++without) {
-      std::vector<Seen> assumed = seen;
-      for (std::size_t b = 0; b < open.size() && b < kMaxAmbiguous; ++b)
-        if ((without >> b & 1) != 0) assumed[open[b]].rows = 0;
-      if (!counts_from(assumed)) continue;
-      WEFT_ASSIGN(const bool same, fits());
-      if (!same) continue;
+    readings_ = 0;
+    WEFT_ASSIGN(const bool found, long_ ? read_spread() : read_gathered());
+    if (found) {
       if (long_)
         rows_.set_u_rows(panel, counts_);
       else
@@ -151,79 +142,232 @@ class ColumnWalk {
       accept();
       return {};
     }
-    return mismatch(worst_row_, fmt::format("not the swap of panel {}", panel));
+    return mismatch(
+        worst_row_,
+        fmt::format("not the swap of panel {}{}", panel,
+                    readings_ < kMostReadings ? "" : fmt::format(" in {} ways to read it", kMostReadings)));
   }
 
-  // What a process row's first message says: rows, and who sent them.
+  struct Range {
+    int low = 0, high = 0;
+    [[nodiscard]] int size() const { return high - low; }
+  };
+  // attempt(taken) for every `taken` with each taken[i] in its range, largest sum first, until it says true or kMostReadings
+  // were tried: what comes first takes the fewest rows to have had none.
+  template <class Attempt>
+  Result<bool> try_all(const std::vector<Range>& ranges, Attempt&& attempt) {
+    const std::size_t size = ranges.size();
+    std::vector<int> taken(size);
+    std::int64_t all = 0;
+    for (const Range& r : ranges) all += r.size();
+    // From place `from` on leave out n: the places at the end what they can.
+    const auto leave_out = [&](std::size_t from, std::int64_t n) {
+      for (std::size_t i = size; i-- > from;) {
+        const auto here = static_cast<int>(std::min<std::int64_t>(n, ranges[i].size()));
+        taken[i] = ranges[i].high - here;
+        n -= here;
+      }
+    };
+    for (std::int64_t left_out = 0; left_out <= all; ++left_out) {
+      leave_out(0, left_out);
+      for (bool more = true; more;) {
+        if (++readings_ > kMostReadings) return false;
+        WEFT_ASSIGN(const bool right, attempt(taken));
+        if (right) return true;
+        // The next one: the last place that can leave out one more of what those after it leave out.
+        more = false;
+        std::int64_t after = 0;
+        for (std::size_t i = size; i-- > 0 && !more;) {
+          if (after > 0 && taken[i] > ranges[i].low) {
+            --taken[i];
+            leave_out(i + 1, after - 1);
+            more = true;
+          }
+          after += ranges[i].high - taken[i];
+        }
+      }
+    }
+    return false;
+  }
+
+  // Spread-roll: the rows of U go down the spread tree (row_exchange.hpp), a message to each process row whose subtree
+  // has some, before anything else of the swap. No process row has more rows than one at a level above: so who has none
+  // is at the deepest levels and has none below, and the places are known level by level for as long as levels are full.
+  Result<bool> read_spread() {
+    std::vector<Seen> seen(static_cast<std::size_t>(c_.p));
+    for (int r = 0; r < c_.p; ++r) {
+      if (r == seat_.panel.row) continue;
+      WEFT_ASSIGN(const Message* m, queue(r).at(0));
+      // The trace may have ranks beyond the grid, and receives from any source.
+      const bool of_grid = m != nullptr && m->peer >= 0 && m->peer < g_.size();
+      if (of_grid && m->kind == OpKind::recv && m->bytes % unit() == 0 &&
+          m->bytes / unit() <= seat_.panel.width)
+        seen[static_cast<std::size_t>(r)] = {m->bytes / unit(), g_.row_of(m->peer)};
+    }
+    counts_.assign(seen.size(), 0);
+    const auto width = static_cast<std::int32_t>(seat_.panel.width);
+    count_of(seat_.panel.row) = width;
+    return read_below({{seat_.panel.row, 0}}, width, seen);
+  }
+
+  // What a process row's first message says, if it is of the spread: rows of its subtree, and who sent them.
   struct Seen {
     std::int64_t rows = 0;
     int parent = -1;
   };
+  // A process row and its place in the spread tree.
+  struct Placed {
+    int row = 0, slot = 0;
+  };
+  [[nodiscard]] std::int64_t unit() const { return seat_.n * kDouble; }
+  std::int32_t& count_of(int row) { return counts_[static_cast<std::size_t>(row)]; }
 
-  // Spread-roll: the first thing a row does is to receive its subtree's part.
-  Result<std::vector<Seen>> subtree_sums() {
-    std::vector<Seen> out(static_cast<std::size_t>(c_.p));
-    for (int r = 0; r < c_.p; ++r) {
-      if (r == seat_.panel.row) continue;
-      WEFT_ASSIGN(const Message* m, queue(r).at(0));
-      const std::int64_t unit = seat_.n * kDouble;
-      // The trace may have ranks beyond the grid, and receives from any source.
-      const bool of_grid = m != nullptr && m->peer >= 0 && m->peer < g_.size();
-      if (of_grid && m->kind == OpKind::recv && m->bytes % unit == 0 && m->bytes / unit <= seat_.panel.width)
-        out[static_cast<std::size_t>(r)] = {m->bytes / unit, g_.row_of(m->peer)};
+  // `level` is full; counts_ has the sums of its subtrees, what is above is known and is `least` rows or more. Was the
+  // rest found?
+  Result<bool> read_below(const std::vector<Placed>& level, std::int32_t least,
+                          const std::vector<Seen>& seen) {
+    std::vector<std::vector<Placed>> sent;  // by who may have sent to them
+    std::size_t places = 0, filled = 0;
+    for (const Placed& parent : level) {
+      WEFT_ASSIGN(auto here, sent_down(parent, seen, places));
+      filled += here.size();
+      sent.push_back(std::move(here));
+    }
+    const std::vector<std::int32_t> sums = counts_;
+    const auto rows_of = [&](const Placed& p) {
+      return static_cast<std::int32_t>(seen[static_cast<std::size_t>(p.row)].rows);
+    };
+    if (places > 0 && filled == places) {
+      std::vector<Placed> next;
+      std::int32_t least_here = least;
+      for (std::size_t i = 0; i < level.size(); ++i) {
+        std::int32_t& own = count_of(level[i].row);
+        for (const Placed& p : sent[i]) {
+          own -= count_of(p.row) = rows_of(p);
+          next.push_back(p);
+        }
+        // The root is where the panel is, however many rows it has.
+        least_here = std::min(least_here, level[i].slot > 0 ? own : least);
+        if (own < 0 || own > least) least_here = 0;
+      }
+      if (least_here > 0) {
+        WEFT_ASSIGN(const bool found, read_below(next, least_here, seen));
+        if (found) return true;
+      }
+    }
+    // The level below is the last one with rows. Each parent sent to the first few of those, so that what is left to it
+    // is no more than any has above and no less than each of them got.
+    std::vector<Range> ranges;
+    for (std::size_t i = 0; i < level.size(); ++i) {
+      const bool root = level[i].slot == 0;
+      std::int32_t own = sums[static_cast<std::size_t>(level[i].row)], most = 0;
+      Range r{own <= least ? 0 : -1, 0};
+      for (int k = 0; k < static_cast<int>(sent[i].size()); ++k) {
+        const std::int32_t rows = rows_of(sent[i][static_cast<std::size_t>(k)]);
+        own -= rows;
+        most = std::max(most, rows);
+        if (own < 0 || (!root && own < most)) break;
+        if (r.low < 0 && own <= least) r.low = k + 1;
+        r.high = k + 1;
+      }
+      if (r.low < 0) return false;
+      ranges.push_back(r);
+    }
+    return try_all(ranges, [&](const std::vector<int>& taken) -> Result<bool> {
+      counts_ = sums;
+      std::int32_t most = 0, least_here = least;
+      for (std::size_t i = 0; i < level.size(); ++i) {
+        std::int32_t& own = count_of(level[i].row);
+        for (int k = 0; k < taken[i]; ++k) {
+          const Placed& p = sent[i][static_cast<std::size_t>(k)];
+          own -= count_of(p.row) = rows_of(p);
+          most = std::max(most, rows_of(p));
+        }
+        if (level[i].slot > 0) least_here = std::min(least_here, own);
+      }
+      if (least_here < most) return false;
+      return fits();
+    });
+  }
+
+  // The process rows that `parent` may have sent rows of U to, at their places if all before them got some: those sends
+  // stand in front of all others, behind its own receive, and are the first that their receivers get. Adds the places to
+  // `places`.
+  Result<std::vector<Placed>> sent_down(const Placed& parent, const std::vector<Seen>& seen,
+                                        std::size_t& places) {
+    std::vector<Placed> out;
+    bool more = true;
+    // As spread() in row_swap.cpp: the subtrees of a slot, the largest first.
+    const int lowest = parent.slot == 0 ? 2 * floor_power(c_.p - 1).value : parent.slot & -parent.slot;
+    for (int bit = lowest / 2; bit > 0; bit /= 2) {
+      if (parent.slot + bit >= c_.p) continue;
+      ++places;
+      if (!more) continue;
+      WEFT_ASSIGN(const Message* m, queue(parent.row).at(out.size() + (parent.slot == 0 ? 0 : 1)));
+      more = m != nullptr && m->kind == OpKind::send && m->peer >= 0 && m->peer < g_.size();
+      if (!more) continue;
+      const int row = g_.row_of(m->peer);
+      const Seen& got = seen[static_cast<std::size_t>(row)];
+      more = got.parent == parent.row && m->bytes == got.rows * unit() && got.rows > 0 &&
+             std::none_of(out.begin(), out.end(), [&](const Placed& p) { return p.row == row; });
+      if (more) out.push_back({row, parent.slot + bit});
     }
     return out;
   }
 
-  // Binary exchange: the first thing a row sends is what it has, with what was folded into it.
-  Result<std::vector<Seen>> own_rows() {
-    std::vector<Seen> out(static_cast<std::size_t>(c_.p));
+  // Binary exchange: the first thing a row sends is what it has, with what was folded into it. A row that has none shows a
+  // later message in its place.
+  Result<bool> read_gathered() {
+    const auto size = static_cast<std::size_t>(c_.p);
     const int cube = floor_power(c_.p).value;
+    const std::int64_t row_bytes = (seat_.n + 1) * kDouble;
+    std::vector<std::int64_t> seen(size);
     for (int d = 1; d < c_.p; ++d) {
       const int r = seat_.row_at(d);
       const int to = d >= cube ? d - cube : d ^ 1;
-      const int target = seat_.rank_at(to);
-      const std::int64_t unit = (seat_.n + 1) * kDouble;
-      for (std::size_t i = 0; i < 3; ++i) {
-        WEFT_ASSIGN(const Message* m, queue(r).at(i));
-        if (m == nullptr) break;
-        if (m->kind != OpKind::send) continue;
-        if (m->peer == target && m->bytes % unit == 0 && m->bytes / unit <= 2 * seat_.panel.width)
-          out[static_cast<std::size_t>(r)] = {m->bytes / unit, -1};
-        break;
-      }
+      WEFT_ASSIGN(const Message* m, front(r, [](const Message& x) { return x.kind == OpKind::send; }));
+      if (m == nullptr || m->peer != seat_.rank_at(to) || m->bytes <= 0 || m->bytes % row_bytes != 0 ||
+          m->bytes / row_bytes > 2 * seat_.panel.width)
+        continue;
+      // Who gets it has at most a fold and a send of its own before.
+      const Message got{{}, g_.rank_of(r, column_), m->bytes};
+      WEFT_ASSIGN(const Message* there, front(seat_.row_at(to), [&](const Message& x) {
+                    return x.kind != OpKind::send && x.peer == got.peer && x.bytes == got.bytes;
+                  }));
+      if (there == nullptr) continue;
+      seen[static_cast<std::size_t>(r)] = got.bytes / row_bytes;
     }
-    return out;
+    for (int d = cube + 1; d < c_.p; ++d) {
+      // Who was folded into has at least as many.
+      std::int64_t& folded = seen[static_cast<std::size_t>(seat_.row_at(d))];
+      if (folded > seen[static_cast<std::size_t>(seat_.row_at(d - cube))]) folded = 0;
+    }
+    std::vector<std::size_t> open;
+    for (std::size_t r = 0; r < size; ++r)
+      if (seen[r] > 0) open.push_back(r);
+    return try_all(
+        std::vector<Range>(open.size(), {0, 1}), [&](const std::vector<int>& taken) -> Result<bool> {
+          std::vector<std::int64_t> rows = seen;
+          for (std::size_t i = 0; i < open.size(); ++i)
+            if (taken[i] == 0) rows[open[i]] = 0;
+          for (int d = cube + 1; d < c_.p; ++d)  // what distance d folded into d - cube
+            rows[static_cast<std::size_t>(seat_.row_at(d - cube))] -=
+                rows[static_cast<std::size_t>(seat_.row_at(d))];
+          // Only a copy's size depends on the current row's own count: its block, and its share of the pivots.
+          rows[static_cast<std::size_t>(seat_.panel.row)] = seat_.panel.width + seat_.panel.width / c_.p;
+          if (std::any_of(rows.begin(), rows.end(), [](std::int64_t v) { return v < 0; })) return false;
+          counts_.assign(rows.begin(), rows.end());
+          return fits();
+        });
   }
-
-  // counts_ from what was seen; false if that can't be.
-  bool counts_from(const std::vector<Seen>& seen) {
-    const auto size = static_cast<std::size_t>(c_.p);
-    const auto current = static_cast<std::size_t>(seat_.panel.row);
-    std::vector<std::int64_t> rows(size);
-    for (std::size_t r = 0; r < size; ++r) rows[r] = seen[r].rows;
-    if (long_) {
-      for (std::size_t r = 0; r < size; ++r)
-        if (seen[r].rows > 0 && seen[r].parent >= 0 && seen[r].parent != seat_.panel.row)
-          rows[static_cast<std::size_t>(seen[r].parent)] -= seen[r].rows;
-      rows[current] = 0;
-      std::int64_t others = 0;
-      for (const std::int64_t v : rows) others += v;
-      rows[current] = seat_.panel.width - others;
-    } else {
-      const int cube = floor_power(c_.p).value;
-      for (int d = cube + 1; d < c_.p; ++d)  // what distance d folded into d - cube
-        rows[static_cast<std::size_t>(seat_.row_at(d - cube))] -=
-            rows[static_cast<std::size_t>(seat_.row_at(d))];
-      // Only a copy's size depends on the current row's own count: its block, and its share of the pivots.
-      rows[current] = seat_.panel.width + seat_.panel.width / c_.p;
+  // The first of the row's next three messages that is `right`, or null.
+  template <class Right>
+  Result<const Message*> front(int row, Right&& right) {
+    for (std::size_t i = 0; i < 3; ++i) {
+      WEFT_ASSIGN(const Message* m, queue(row).at(i));
+      if (m == nullptr || right(*m)) return m;
     }
-    counts_.clear();
-    for (const std::int64_t v : rows) {
-      if (v < 0) return false;
-      counts_.push_back(static_cast<std::int32_t>(v));
-    }
-    return true;
+    return nullptr;
   }
 
   // Are the messages that follow from counts_ those at the front of all queues?
@@ -265,6 +409,7 @@ class ColumnWalk {
   RowExchange exchange_;
   bool long_ = false;
   int worst_row_ = 0;
+  int readings_ = 0;  // of this swap
   std::vector<std::int32_t> counts_;
   std::vector<std::size_t> taken_;
 };

@@ -3,11 +3,12 @@
 //
 // The recording's program is walked as the generator would make it, process column by process column, over the messages
 // of tag 1001 (pivot exchanges and swaps). Where a panel's counts are met first they are read off:
-//  - binary exchange: what a process row sends first is what it has;
+//  - binary exchange: what a process row sends first is what it has; what the current row has shows in no message, and is
+//    estimated;
 //  - spread-roll: what a process row receives first is the sum over its subtree, and the senders are the tree.
 // Then the messages that follow from the counts must be the recorded ones, all of them; else the walk stops with an
-// error. So what is accepted reproduces the recording. Where a message was left out because it had no rows, the reading
-// is ambiguous: the possibilities are tried.
+// error. So what is accepted reproduces the recording's messages. A process row without rows has no message, and shows a
+// later one in its place: which rows those are is found by trying, the fewest first, up to a bound that the error names.
 //
 // Counts depend on N, NB and P only: a run with another Q, BCAST or DEPTH can use them. Memory: 8 P bytes a panel
 // that was read; what the HPL.dat claims costs nothing.

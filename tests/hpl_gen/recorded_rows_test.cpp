@@ -70,6 +70,41 @@ TEST(HplRecordedRows, SmallRunsWithManyEmptyMessagesAreReadToo) {
   }
 }
 
+// Of many process rows most have no rows of a narrow panel, and show a later message where theirs would be.
+TEST(HplRecordedRows, RunsOfManyProcessRowsAreReadToo) {
+  struct Run {
+    int p;
+    std::int64_t nb, n;
+    Swap swap;
+  };
+  std::vector<Run> runs{{12, 16, 400, Swap::kMix},
+                        {12, 64, 6144, Swap::kSpreadRoll},
+                        {16, 128, 2048, Swap::kSpreadRoll},
+                        {20, 16, 600, Swap::kSpreadRoll},
+                        {32, 128, 4096, Swap::kSpreadRoll},
+                        {33, 8, 700, Swap::kMix},
+                        {48, 100, 3000, Swap::kSpreadRoll},
+                        {63, 4, 500, Swap::kSpreadRoll},
+                        {64, 16, 1024, Swap::kSpreadRoll},
+                        {64, 64, 4096, Swap::kMix},
+                        {64, 16, 1024, Swap::kBinaryExchange}};
+  for (const Run& run : runs)
+    for (const bool equil : {true, false}) {
+      HplConfig c;
+      c.n = run.n, c.nb = run.nb, c.p = run.p, c.q = 1, c.swap = run.swap, c.equil = equil;
+      const auto seed = static_cast<std::uint64_t>(run.p);
+      auto rows = rows_of(c, seed);
+      ASSERT_TRUE(rows) << write_hpl_dat(to_dat(c)) << rows.error().message();
+      HplTraceOptions random, recorded;
+      random.seed = seed;
+      recorded.pivots = PivotKind::kRecorded;
+      recorded.recorded = *rows;
+      const AllLists want = lists(c, random), got = lists(c, recorded);
+      EXPECT_TRUE(want.sent == got.sent) << write_hpl_dat(to_dat(c));
+      EXPECT_TRUE(want.received == got.received) << write_hpl_dat(to_dat(c));
+    }
+}
+
 TEST(HplRecordedRows, AnotherRunWithTheSameRowsCanUseThem) {
   HplConfig c;
   c.n = 400, c.nb = 32, c.p = 4, c.q = 2, c.swap = Swap::kSpreadRoll;
