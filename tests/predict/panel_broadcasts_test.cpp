@@ -1,7 +1,10 @@
 // How long panels are on their way: bytes over bandwidth where nothing else takes time, for every program.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "hpl_gen/hpl_trace.hpp"
 #include "hpl_gen/steps/op_sink.hpp"
@@ -37,13 +40,21 @@ HplConfig config(Program program, int p, int q) {
   return c;
 }
 
-HplPrediction predicted(const HplConfig& c, const std::string& eager_limit) {
-  const auto platform = testing::platform_of_text(
-      "topology { family: \"crossbar\" set: \"n=8\" set: \"bw=1GB/s\" set: \"lat=0\" }\n"
-      "host { speed: \"10Gflops\" kernel { name: \"*\" rate: \"10Gflops\" intercept: \"1us\" } }\n"
-      "mpi { eager_limit: \"" +
-      eager_limit + "\" }\n");
-  auto r = predict_hpl(c, platform, {});
+topology::Platform plain_crossbar(int hosts, const std::string& bandwidth, const std::string& mpi) {
+  return testing::platform_of_text("topology { family: \"crossbar\" set: \"n=" + std::to_string(hosts) +
+                                   "\" set: \"bw=" + bandwidth +
+                                   "\" set: \"lat=0\" }\n"
+                                   "host { speed: \"10Gflops\" kernel { name: \"*\" rate: \"10Gflops\" "
+                                   "intercept: \"1us\" } }\n"
+                                   "mpi { " +
+                                   mpi + " }\n");
+}
+
+HplPrediction predicted(const HplConfig& c, const topology::Platform& platform,
+                        Exchanges exchanges = Exchanges::kAuto) {
+  PredictOptions options;
+  options.exchanges = exchanges;
+  auto r = predict_hpl(c, platform, options);
   EXPECT_TRUE(r) << (r ? "" : r.error().message());
   return r ? *r : HplPrediction();
 }
@@ -52,7 +63,7 @@ HplPrediction predicted(const HplConfig& c, const std::string& eager_limit) {
 TEST(PanelBroadcasts, TakeTheTimeOfTheirBytesWhereNothingElseTakesAny) {
   for (const Program program : {Program::kNetlib, Program::kRocHpl, Program::kNvidia}) {
     const HplConfig c = config(program, 1, 2);
-    const HplPrediction r = predicted(c, "1GB");
+    const HplPrediction r = predicted(c, plain_crossbar(8, "1GB/s", "eager_limit: \"1GB\""));
     EXPECT_NEAR(r.bcast_took_s, static_cast<double>(panel_bytes(c)) / 1e9, 1e-9)
         << "program " << static_cast<int>(program);
   }
@@ -62,10 +73,74 @@ TEST(PanelBroadcasts, TakeTheTimeOfTheirBytesWhereNothingElseTakesAny) {
 TEST(PanelBroadcasts, TakeAtLeastTheTimeOfTheirBytesInEveryRow) {
   for (const Program program : {Program::kNetlib, Program::kRocHpl, Program::kNvidia}) {
     const HplConfig c = config(program, 2, 4);
-    const HplPrediction r = predicted(c, "64KiB");
+    const HplPrediction r = predicted(c, plain_crossbar(8, "1GB/s", "eager_limit: \"64KiB\""));
     const double each = static_cast<double>(panel_bytes(c)) / 1e9 / c.p / (c.q - 1);
     EXPECT_GE(r.bcast_took_s, each) << "program " << static_cast<int>(program);
     EXPECT_LE(r.bcast_took_s, 2 * r.time_s) << "at most two panels are under way";
+  }
+}
+
+// From the first send to the last arrival, of each panel in the one process row, and how many are under way at most. Each
+// process sends a panel once, or not at all: its sends are told apart by their order.
+struct Witness {
+  double seconds = 0;
+  int at_once = 0;
+};
+Witness broadcasts_of(const HplConfig& c, const topology::Platform& platform) {
+  hpl_gen::HplTraceOptions generate;
+  generate.start_end = false;
+  const auto trace = hpl_gen::HplTrace::create(hpl_gen::to_dat(c), generate);
+  EXPECT_TRUE(trace);
+  const auto ranks = static_cast<std::uint32_t>(c.ranks());
+  std::vector<std::vector<std::pair<SimTime, SimTime>>> sent(ranks);
+  replay::ReplayOptions options;
+  const CommId row = hpl_gen::grid_of(c).row_comm(0);
+  options.on_message = [&](const replay::MessageSeen& m) {
+    if (m.of_collective || m.comm != row || m.tag >= hpl_gen::kTagSolve) return;
+    sent[m.src.index()].emplace_back(m.posted, m.arrived);
+  };
+  options.on_again = [&] { sent.assign(ranks, {}); };
+  const auto placement = topology::place_ranks(platform, ranks, "block", 0);
+  EXPECT_TRUE(placement);
+  EXPECT_TRUE(replay::replay(**trace, platform, *placement, options));
+  std::vector<std::pair<SimTime, SimTime>> panels(static_cast<std::size_t>(c.panels()));
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    auto& mine = sent[r];
+    std::sort(mine.begin(), mine.end());
+    auto next = mine.begin();
+    for (std::int64_t k = 0; k < c.panels(); ++k) {
+      // The last of the ring sends nothing on.
+      if (static_cast<std::int64_t>((r + 1) % ranks) == k % c.q) continue;
+      EXPECT_NE(next, mine.end()) << "rank " << r;
+      if (next == mine.end()) return {};
+      auto& p = panels[static_cast<std::size_t>(k)];
+      p = p.second == SimTime() ? *next
+                                : std::pair(std::min(p.first, next->first), std::max(p.second, next->second));
+      ++next;
+    }
+    EXPECT_EQ(next, mine.end()) << "rank " << r;
+  }
+  Witness w;
+  for (const auto& [from, to] : panels) {
+    w.seconds += to_seconds(to - from);
+    int others = 0;
+    for (const auto& p : panels) others += p.first <= from && from < p.second;
+    w.at_once = std::max(w.at_once, others);
+  }
+  return w;
+}
+
+// A long row on a slow network: the end of the ring is many panels behind its beginning. No two sends of a process at once.
+TEST(PanelBroadcasts, CountPanelsOfLongRowsHoweverManyAreUnderWay) {
+  for (const Program program : {Program::kNetlib, Program::kRocHpl, Program::kNvidia}) {
+    HplConfig c = config(program, 1, 40);
+    c.n = 5000, c.nb = 50, c.pmap = hpl_gen::ProcessMap::kRowMajor;
+    const topology::Platform platform =
+        plain_crossbar(40, "0.05GB/s", "eager_limit: \"1GB\" send_cost { intercept: \"1us\" }");
+    const Witness w = broadcasts_of(c, platform);
+    EXPECT_GT(w.at_once, 16) << "program " << static_cast<int>(program);
+    EXPECT_NEAR(predicted(c, platform, Exchanges::kMessages).bcast_took_s, w.seconds, 1e-9)
+        << "program " << static_cast<int>(program);
   }
 }
 
