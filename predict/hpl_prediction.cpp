@@ -17,6 +17,7 @@
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
 #include "topology/routing/route_cache.hpp"
+#include "topology/sockets.hpp"
 
 namespace weft::predict {
 namespace {
@@ -226,19 +227,19 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology
   ClosedFormPrediction out;
   out.config = config;
   const hpl_gen::ClosedFormRun run{config.n, config.nb, config.p, config.q};
-  // gamma: the dgemm of a middling update, mean over the ranks of a host, the slowest: all have the same work, and wait for it.
+  // gamma: the dgemm of a middling update on the slowest rank: all have the same work, and wait for it.
   const std::int64_t m = std::max<std::int64_t>(1, config.n / config.p / 2);
   const std::int64_t n = std::max<std::int64_t>(1, config.n / config.q / 2);
   const bool device = hpl_gen::on_accelerators(config.program);
   const std::int64_t nb = std::min(config.nb, config.n);
   const traces::KernelShape shape{device ? traces::Kernel::device_dgemm : traces::Kernel::dgemm, m, n, nb};
-  HostId slowest = placement[0];
-  std::uint32_t row = clock.row_of(slowest, 0);
-  double most_s = clock.seconds(row, shape);
-  for (const HostId h : placement) {
-    if (clock.row_of(h, 0) == row) continue;
-    row = clock.row_of(h, 0);
-    if (const double s = clock.seconds(row, shape); s > most_s) most_s = s, slowest = h;
+  const std::vector<std::uint32_t> local = topology::local_ranks(placement, platform.fabric.host_count());
+  std::uint32_t slowest = clock.row_of(placement[0], local[0]);
+  double most_s = clock.seconds(slowest, shape);
+  for (std::size_t r = 1; r < placement.size(); ++r) {
+    const std::uint32_t row = clock.row_of(placement[r], local[r]);
+    if (row == slowest) continue;
+    if (const double s = clock.seconds(row, shape); s > most_s) most_s = s, slowest = row;
   }
   out.gamma = most_s / traces::kernel_flops(shape);
 
@@ -301,7 +302,7 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology
                                  .split = config.rochpl.split};
   if (device) {
     const auto rate_of = [&](const traces::KernelShape& s, double work) {
-      const double seconds = clock.seconds(clock.row_of(slowest, 0), s);
+      const double seconds = clock.seconds(slowest, s);
       return seconds > 0 ? work / seconds : 0;
     };
     const std::int64_t half = std::max<std::int64_t>(1, nb / 2);

@@ -120,7 +120,7 @@ struct ClosedFormPrediction {
   hpl_gen::HplConfig config;  // as it would run (laid_on_nodes)
   double hpl = 0, mcl = 0, roofline = 0;
   double phases = 0;           // panel by panel, with look-ahead
-  double gamma = 0;            // seconds per flop of a rank: its dgemm at NB
+  double gamma = 0;            // seconds per flop of the slowest rank: its dgemm at NB
   double alpha = 0, beta = 0;  // of the network: seconds, seconds per word
   // Where alpha and beta are from, for people: "node-0 to node-1", the first two hosts of the placement, or "ranks of
   // node-0". All messages of the equations but those within a host are such ones, however far they go.

@@ -50,6 +50,38 @@ TEST(ClosedForms, ThePhaseModelLooksAheadWhereTheProgramDoes) {
   EXPECT_GT(phases(8, 2, 1), phases(8, 2, 0));
 }
 
+// Block-cyclic work is equal: whichever socket is the slow one, the run goes at its speed.
+TEST(ClosedForms, TheSlowestRankDecidesOnWhateverSocketItIs) {
+  const hpl_gen::HplConfig netlib{.n = 4000, .nb = 100, .p = 4, .q = 4, .depth = 1};
+  for (const hpl_gen::Program program : {hpl_gen::Program::kNetlib, hpl_gen::Program::kRocHpl}) {
+    hpl_gen::HplConfig c = netlib;
+    c.program = program;
+    const auto forms = [&](const std::string& group) {
+      const auto f = closed_forms(
+          c,
+          crossbar_of(4,
+                      "speed: \"50Gflops\" ranks: 4 sockets: 2 kernel { name: \"dgemm\" rate: \"40Gflops\" } "
+                      "kernel { name: \"copy_to_host\" bandwidth: \"10GB/s\" } " +
+                          group),
+          {});
+      EXPECT_TRUE(f) << (f ? "" : f.error().message());
+      return f ? *f : ClosedFormPrediction();
+    };
+    const auto even = forms(""), all = forms("group { slowdown: \"4\" }");
+    EXPECT_DOUBLE_EQ(all.gamma, 4 * even.gamma);
+    for (const char* where : {"group { socket: 0 slowdown: \"4\" }", "group { socket: 1 slowdown: \"4\" }",
+                              "group { hosts: \"3\" socket: 1 slowdown: \"4\" }"}) {
+      const auto one = forms(where);
+      EXPECT_EQ(one.gamma, all.gamma) << where;
+      EXPECT_EQ(one.hpl, all.hpl) << where;
+      EXPECT_EQ(one.mcl, all.mcl) << where;
+      EXPECT_EQ(one.phases, all.phases) << where;
+    }
+    c.p = 2, c.q = 1;  // both on the first socket
+    EXPECT_EQ(forms("group { socket: 1 slowdown: \"4\" }").gamma, forms("").gamma);
+  }
+}
+
 // What a replay refuses has no closed form either, for the same reason.
 TEST(ClosedForms, WhatIsNoRunIsRefusedAsByTheReplay) {
   const auto platform = platform_of("crossbar:n=4,bw=1Gbps");
