@@ -201,16 +201,19 @@ Result<HplPrediction> predict_hpl(const HplConfig& asked, const topology::Platfo
 
 namespace {
 
-// Closed forms see one route; a run that would end for want of another has no rate.
+// Closed forms see one route; a run that would end for want of another has no rate. From the first host to each and back.
 Result<void> all_joined(const topology::Fabric& fabric, topology::RouteCache& routes,
                         const std::vector<HostId>& placement) {
-  HostId last = placement[0];
+  const HostId first = placement[0];
+  HostId last = first;
   for (const HostId h : placement) {
     if (h == last) continue;
     last = h;
-    if (h != placement[0] && !routes.find(placement[0], h).reachable)
-      return bad_input({}, "no route", fabric.host_name(placement[0]) + " to " + fabric.host_name(h),
-                       "hosts that the platform connects");
+    if (h == first) continue;
+    for (const auto& [from, to] : {std::pair(first, h), std::pair(h, first)})
+      if (!routes.find(from, to).reachable)
+        return bad_input({}, "no route", fabric.host_name(from) + " to " + fabric.host_name(to),
+                         "hosts that the platform connects");
   }
   return {};
 }
@@ -283,11 +286,14 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology
   const double rate = 8 / std::max(out.beta, 1e-30);
   hpl_gen::PhaseMachine machine{
       .gemm = FlopRate(1 / out.gamma),
-      .ranks_per_node = static_cast<std::uint32_t>(std::max<std::int64_t>(1, on_first)),
       // The port of a host, shared by its ranks; within one host, what a message gets there.
       .injection = Bandwidth(rate),
       .latency = from_seconds(out.alpha)};
-  if (platform.compute.device.bandwidth > 0) machine.host_link = Bandwidth(platform.compute.device.bandwidth);
+  machine.node_of.reserve(placement.size());
+  for (const HostId h : placement) machine.node_of.push_back(h.index());
+  // Netlib's messages leave from the host; what its kernels move to a device and back is in their time.
+  if (device && platform.compute.device.bandwidth > 0)
+    machine.host_link = Bandwidth(platform.compute.device.bandwidth);
   const hpl_gen::ProcessGrid grid = hpl_gen::grid_of(config);
   const hpl_gen::PhaseRun phases{.n = config.n,
                                  .nb = nb,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "core/check.hpp"
@@ -11,46 +12,61 @@
 namespace weft::hpl_gen {
 namespace {
 
-// The most that any group of consecutive ranks sends for one panel, in units of L and of U.
+// The most that any group of ranks sends for one panel, in units of L and of U.
 struct GroupTraffic {
   double rows_out = 0;   // ranks whose right-hand neighbour is in another group
   double swap_out = 0;   // to other groups, the panel's rows being in this one
   double swap_sent = 0;  // to anybody
 };
 
-GroupTraffic fullest_group(const PhaseRun& run, std::int64_t per) {
+// `group_of`: a number for the group of a rank.
+template <class GroupOf>
+GroupTraffic fullest_group(const PhaseRun& run, GroupOf&& group_of) {
   const ProcessGrid grid{static_cast<int>(run.p),
                          static_cast<int>(run.q),
                          run.row_major ? ProcessMap::kRowMajor : ProcessMap::kColumnMajor,
                          1,
                          static_cast<int>(run.local_p),
                          static_cast<int>(run.local_q)};
-  const std::int64_t ranks = grid.size();
   const auto p = static_cast<double>(run.p);
+  struct Seat {
+    std::int64_t group;
+    int column;
+    bool sends_out;
+  };
+  std::vector<Seat> seats;
+  seats.reserve(static_cast<std::size_t>(grid.size()));
+  for (int rank = 0; rank < grid.size(); ++rank) {
+    const int column = grid.col_of(rank);
+    const int neighbour = grid.rank_of(grid.row_of(rank), ring_add(column, 1, grid.q));
+    seats.push_back({group_of(rank), column, group_of(neighbour) != group_of(rank)});
+  }
+  std::sort(seats.begin(), seats.end(), [](const Seat& a, const Seat& b) {
+    return std::pair(a.group, a.column) < std::pair(b.group, b.column);
+  });
   GroupTraffic most;
-  std::vector<int> columns;
-  for (std::int64_t first = 0; first < ranks; first += per) {
+  for (auto at = seats.begin(); at != seats.end();) {
     GroupTraffic group;
-    columns.clear();
-    for (std::int64_t r = first; r < std::min(ranks, first + per); ++r) {
-      const int rank = static_cast<int>(r), column = grid.col_of(rank);
-      columns.push_back(column);
-      const int neighbour = grid.rank_of(grid.row_of(rank), ring_add(column, 1, grid.q));
-      if (neighbour / per != r / per) group.rows_out += 1;
-    }
-    std::sort(columns.begin(), columns.end());
-    for (auto at = columns.begin(); at != columns.end();) {
-      const auto next = std::upper_bound(at, columns.end(), *at);
-      const auto here = static_cast<double>(next - at);
+    for (const std::int64_t number = at->group; at != seats.end() && at->group == number;) {
+      double here = 0;  // ranks of one process column
+      for (const int column = at->column; at != seats.end() && at->group == number && at->column == column;
+           ++at) {
+        if (at->sends_out) group.rows_out += 1;
+        here += 1;
+      }
       group.swap_out += (1 + here) * (p - here) / p;
       group.swap_sent += (1 + here) * (p - 1) / p;
-      at = next;
     }
     most.rows_out = std::max(most.rows_out, group.rows_out);
     most.swap_out = std::max(most.swap_out, group.swap_out);
     most.swap_sent = std::max(most.swap_sent, group.swap_sent);
   }
   return most;
+}
+
+// Consecutive ranks, so many each.
+auto in_order(std::int64_t per) {
+  return [per](int rank) { return rank / per; };
 }
 
 }  // namespace
@@ -63,8 +79,14 @@ PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
   const auto p = static_cast<double>(run.p), q = static_cast<double>(run.q), nb = static_cast<double>(run.nb);
   const double alpha = to_seconds(machine.latency), lg_p = std::log2(p);
   const double own_share = (p - 1) / p;
-  const GroupTraffic node = fullest_group(run, machine.ranks_per_node);
-  const GroupTraffic device = fullest_group(run, machine.ranks_per_host_link);
+  WEFT_CHECK(machine.node_of.empty() || machine.node_of.size() == static_cast<std::size_t>(run.p * run.q),
+             "a node for every rank");
+  const GroupTraffic node = machine.node_of.empty()
+                                ? fullest_group(run, in_order(machine.ranks_per_node))
+                                : fullest_group(run, [&](int rank) -> std::int64_t {
+                                    return machine.node_of[static_cast<std::size_t>(rank)];
+                                  });
+  const GroupTraffic device = fullest_group(run, in_order(machine.ranks_per_host_link));
   const double sharing = std::min<double>(machine.ranks_per_host_link, p * q);
   const double memory = static_cast<double>(machine.device_memory.value());
 

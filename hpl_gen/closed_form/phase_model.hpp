@@ -26,11 +26,12 @@
 //
 // Sources: the algorithm of netlib HPL (its scalability page gives the same terms, eq. 3, with 3 U instead of the
 // 2 U (P - 1) / P of the spread-roll critical path). Host link and memory: the layers of the MCL HPL model, used as
-// what they physically are. Complexity: O(panels + ranks).
+// what they physically are. Complexity: O(panels + ranks log ranks).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/units.hpp"
 
@@ -43,13 +44,14 @@ enum class Overlap : std::uint8_t {
   kSplit,  // rocHPL: panel and one part of the swap behind one part of the update, the other behind the other
 };
 
-// A machine as the phase model sees it: equal nodes of equal ranks. A rank is what has one place in the P x Q grid:
+// A machine as the phase model sees it: nodes of equal ranks. A rank is what has one place in the P x Q grid:
 // a device (GPU), or a whole node of CPUs.
 struct PhaseMachine {
-  FlopRate gemm;                     // of a rank, sustained on large updates
-  std::uint32_t ranks_per_node = 1;  // consecutive ranks share a node
-  Bandwidth injection;               // of a node into the fabric, one direction, all its NICs
-  Duration latency{};                // of a short message between nodes
+  FlopRate gemm;                         // of a rank, sustained on large updates
+  std::uint32_t ranks_per_node = 1;      // consecutive ranks share a node, unless ...
+  std::vector<std::uint32_t> node_of{};  // ... this says by rank which node it is on
+  Bandwidth injection;                   // of a node into the fabric, one direction, all its NICs
+  Duration latency{};                    // of a short message between nodes
   std::optional<Bandwidth> host_link =
       std::nullopt;                       // device to host memory, one direction; nullopt: no such link
   std::uint32_t ranks_per_host_link = 1;  // ranks that share it

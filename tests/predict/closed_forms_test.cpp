@@ -82,6 +82,47 @@ TEST(ClosedForms, TheSlowestRankDecidesOnWhateverSocketItIs) {
   }
 }
 
+// Rank r is on host r mod 4: row by row that lays columns on hosts, as column by column and host by host does.
+TEST(ClosedForms, ThePhaseModelTakesTheNodesOfTheMap) {
+  const auto platform = platform_of("crossbar:n=4,ranks_per_host=4,bw=1Gbps");
+  const auto phases = [&](hpl_gen::ProcessMap pmap, const std::string& map) {
+    PredictOptions options;
+    options.map = map;
+    const auto forms = closed_forms({.n = 2048, .nb = 64, .p = 4, .q = 4, .pmap = pmap}, platform, options);
+    EXPECT_TRUE(forms) << (forms ? "" : forms.error().message());
+    return forms ? forms->phases : 0;
+  };
+  using hpl_gen::ProcessMap;
+  const double rows = phases(ProcessMap::kRowMajor, "block"),
+               columns = phases(ProcessMap::kColumnMajor, "block");
+  EXPECT_NE(rows, columns);
+  EXPECT_EQ(phases(ProcessMap::kRowMajor, "cyclic"), columns);
+  EXPECT_EQ(phases(ProcessMap::kColumnMajor, "cyclic"), rows);
+  EXPECT_EQ(phases(ProcessMap::kRowMajor, "hpl-cols:4x4"), columns);
+}
+
+// A link to an accelerator that nothing runs on, of a program whose messages leave from the host, changes nothing; nor does
+// it a replay.
+TEST(ClosedForms, NetlibsMessagesDoNotCrossALinkToAnAccelerator) {
+  const hpl_gen::HplConfig config{.n = 3000, .nb = 60, .p = 4, .q = 4};
+  const std::string host = "speed: \"50Gflops\" kernel { name: \"dgemm\" rate: \"40Gflops\" } ";
+  const auto without = closed_forms(config, crossbar_of(16, host), {});
+  const auto with = closed_forms(config, crossbar_of(16, host + "device { bandwidth: \"0.1GB/s\" }"), {});
+  ASSERT_TRUE(without && with);
+  EXPECT_EQ(with->phases, without->phases);
+}
+
+// Links one way only: messages reach h3, and none comes back from it.
+TEST(ClosedForms, HostsThatRoutesLeadToButNotFromAreRefused) {
+  const TempFile f(
+      "oneway.dot",
+      "digraph g { h0 [kind=host]; h1 [kind=host]; h2 [kind=host]; h3 [kind=host]; s [kind=switch];\n"
+      "h0 -> s; h1 -> s; h2 -> s; s -> h0; s -> h1; s -> h2; s -> h3; }\n");
+  const auto forms = closed_forms({.n = 1000, .nb = 50, .p = 2, .q = 2}, platform_of(f.path()), {});
+  ASSERT_FALSE(forms);
+  EXPECT_THAT(forms.error().message(), ::testing::HasSubstr("no route; got \"h3 to h0\""));
+}
+
 // What a replay refuses has no closed form either, for the same reason.
 TEST(ClosedForms, WhatIsNoRunIsRefusedAsByTheReplay) {
   const auto platform = platform_of("crossbar:n=4,bw=1Gbps");
