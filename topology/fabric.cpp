@@ -18,12 +18,18 @@ std::string Fabric::link_name(LinkId l) const {
     return fmt::format("{}: socket {} -> {}", host_name(HostId(place / sockets_.sockets)), from,
                        other < from ? other : other + 1);
   }
-  if (link_name_) return link_name_(l);
   if (l.index() < explicit_link_names_.size() && !explicit_link_names_[l.index()].empty())
     return explicit_link_names_[l.index()];
-  const VertexId from = links_.from[l.index()];
-  const VertexId to = links_.to[l.index()];
-  // Parallel cables between the same two vertices are told apart by their order among the ports of `from`.
+  std::string name =
+      fmt::format("{}->{}", vertex_name(links_.from[l.index()]), vertex_name(links_.to[l.index()]));
+  if (const auto number = cable_number(l)) name += fmt::format("#{}", *number);
+  return name;
+}
+
+std::optional<std::uint32_t> Fabric::cable_number(LinkId l) const {
+  if (const auto told = cable_numbers_.find(l.index()); told != cable_numbers_.end()) return told->second;
+  // By their order among the ports of the vertex that they leave.
+  const VertexId from = links_.from[l.index()], to = links_.to[l.index()];
   std::uint32_t before = 0, after = 0;
   const std::uint32_t first = first_link(from);
   for (std::uint32_t i = first; i < first + degree(from); ++i) {
@@ -31,9 +37,8 @@ std::string Fabric::link_name(LinkId l) const {
     if (i < l.index()) ++before;
     if (i > l.index()) ++after;
   }
-  std::string name = fmt::format("{}->{}", vertex_name(from), vertex_name(to));
-  if (before + after > 0) name += fmt::format("#{}", before);
-  return name;
+  if (before + after == 0) return std::nullopt;
+  return before;
 }
 
 std::uint32_t Fabric::cable_count() const {

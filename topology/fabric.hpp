@@ -15,6 +15,7 @@
 #include <boost/graph/compressed_sparse_row_graph.hpp>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -164,6 +165,8 @@ class Fabric {
   // "<from>-><to>", and "#<k>" for the k-th of parallel cables; those that a file gives its links, where it does;
   // "<host>: socket <s> -> <t>".
   [[nodiscard]] std::string link_name(LinkId l) const;
+  // Which of parallel cables from one vertex to another it is; nullopt: there is but one.
+  [[nodiscard]] std::optional<std::uint32_t> cable_number(LinkId l) const;
   // Cables of the best known equal cut; nullopt if unknown.
   [[nodiscard]] std::optional<std::uint64_t> bisection_cables() const { return bisection_; }
   // The PCI Express trees in it; nullptr where it has none.
@@ -219,7 +222,7 @@ class Fabric {
   std::shared_ptr<const Routing> routing_;
   std::function<std::string(VertexId)> vertex_name_;
   std::vector<std::string> explicit_link_names_;
-  std::function<std::string(LinkId)> link_name_;  // empty: by the ends
+  std::map<std::uint32_t, std::uint32_t> cable_numbers_;  // by LinkId; of others: by their ports
   std::optional<std::uint64_t> bisection_;
   std::shared_ptr<const PcieForest> pcie_;
   std::uint32_t rank_hosts_ = 0;

@@ -80,6 +80,7 @@ void FabricBuilder::take_over_links(const Fabric& network, std::span<const LinkI
   fabric_.wiring_known_ = network.wiring_known_;
   const auto take = [&](const auto& column, auto& out) {
     for (std::size_t l = 0; l < column.size(); ++l) {
+      if (!number[l].valid()) continue;
       const std::size_t now = number[l].index();
       if (out.size() <= now) out.resize(now + 1);
       out[now] = column[l];
@@ -87,6 +88,8 @@ void FabricBuilder::take_over_links(const Fabric& network, std::span<const LinkI
   };
   take(network.two_way_, fabric_.two_way_);
   take(network.explicit_link_names_, fabric_.explicit_link_names_);
+  for (const auto& [l, cable] : network.cable_numbers_)
+    if (number[l].valid()) set_cable_number(number[l], cable);
 }
 
 std::shared_ptr<PcieForest> FabricBuilder::pcie() {

@@ -65,7 +65,8 @@ class FabricBuilder {
   }
   void set_vertex_names(std::function<std::string(VertexId)> f) { fabric_.vertex_name_ = std::move(f); }
   void set_link_names(std::vector<std::string> names) { fabric_.explicit_link_names_ = std::move(names); }
-  void set_link_name(std::function<std::string(LinkId)> f) { fabric_.link_name_ = std::move(f); }
+  // The link keeps that number, though others of its parallel cables may not be here.
+  void set_cable_number(LinkId l, std::uint32_t number) { fabric_.cable_numbers_[l.index()] = number; }
   // Cables so far between the two sides of the vertices: an actual cut, for set_bisection().
   [[nodiscard]] std::uint64_t cables_between(std::span<const std::uint8_t> side) const;
   void set_bisection(std::optional<std::uint64_t> cables) { fabric_.bisection_ = cables; }
@@ -81,8 +82,8 @@ class FabricBuilder {
   void set_wiring_unknown() { fabric_.wiring_known_ = false; }
   // Links that carry both directions together, each with its ends as one of them uses it; by LinkId, 1: it is one.
   void set_two_way(std::vector<std::uint8_t> links) { fabric_.two_way_ = std::move(links); }
-  // Link l of `network` is link number[l] of this fabric: the names that a file gave its links, which of them are for both
-  // directions, and whether what they join is known.
+  // Link l of `network` is link number[l] of this fabric, or gone: what its name has that its ends do not tell, which of
+  // them are for both directions, and whether what they join is known.
   void take_over_links(const Fabric& network, std::span<const LinkId> number);
   // The PCIe trees, to be filled in before build(), which adds the numbers of the links. A routing may keep
   // it.

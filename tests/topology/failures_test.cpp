@@ -1,6 +1,9 @@
 // Failed cables and switches: what is left, who is rerouted, who is cut off.
 #include <fmt/format.h>
 
+#include <set>
+#include <string>
+
 #include "tests/topology/oracles.hpp"
 
 namespace weft::topology {
@@ -150,6 +153,45 @@ TEST(Failures, CablesOfNodesGoByTheNamesThatTheyHaveThere) {
               HasSubstr("a link, like node1.nic0->switch-1-"));
   EXPECT_THAT(error_of(tree + ",fail=link=node0.gpu0->node0.rc0"),
               HasSubstr("a link, like node0.nic0->switch-1-"));
+}
+
+std::multiset<std::string> link_names(const Fabric& f) {
+  std::multiset<std::string> out;
+  for (std::uint32_t l = 0; l < f.wired_links(); ++l) out.insert(f.link_name(LinkId(l)));
+  return out;
+}
+
+// What a file calls its links, and the numbers of parallel cables, whatever lies between: network cards, failures, nodes.
+TEST(Failures, LinksThatAreLeftKeepTheirNames) {
+  const TempFile routes("four", [] {
+    std::string text;
+    for (const char* way : {"up", "down"})
+      for (int h = 0; h < 4; ++h)
+        text += fmt::format("L {} {}{} 1e9 1e-6\n", h + (way[0] == 'u' ? 0 : 4), way, h);
+    for (int a = 0; a < 4; ++a)
+      for (int b = 0; b < 4; ++b)
+        if (a != b) text += fmt::format("R {} {} {} {}\n", a, b, a, 4 + b);
+    return text;
+  }());
+  const std::string tree = ",node=\"pcie:switches=0,cards=1,gpus=1\"";
+  EXPECT_EQ(link_names(load("routes:path=" + routes.path() + ",nics=2").fabric),
+            (std::multiset<std::string>{"up0", "up1", "up2", "up3", "down0", "down1", "down2", "down3"}));
+  for (const std::string& spec :
+       {"routes:path=" + routes.path() + ",nics=2", std::string("torus:dims=3x3,cables=3x2"),
+        "torus:dims=3x3,cables=3x2" + tree, "xgft:m=2x2,w=1x2,p=2x1" + tree,
+        std::string("xgft:m=2x2,w=1x2,p=2x1,nics=2"), "xgft:m=2x2,w=1x2,p=2x1,nics=2" + tree}) {
+    const Platform whole = load(spec);
+    const std::multiset<std::string> before = link_names(whole.fabric);
+    for (std::uint32_t l = 0; l < whole.fabric.wired_links(); l += 5) {
+      const std::string name = whole.fabric.link_name(LinkId(l));
+      if (name.starts_with("node") && name.find("->node") != std::string::npos) continue;  // within a node
+      if (name.find(".gpu") != std::string::npos || name.find(".rc") != std::string::npos) continue;
+      const std::multiset<std::string> left = link_names(load(spec, {"fail=link=" + name}).fabric);
+      EXPECT_EQ(left.count(name) + 1, before.count(name)) << spec << " without " << name;
+      for (const std::string& n : left)
+        EXPECT_EQ(before.count(n), 1u) << spec << ": " << n << " without " << name;
+    }
+  }
 }
 
 TEST(Failures, ANameMayHoldAnArrow) {

@@ -203,17 +203,23 @@ class Breaker {
     for (const std::string& name : t.class_names) (void)b.add_class(name);
     b.set_group_classes(all->group_classes());
     std::vector<LinkId> now(t.size());
-    std::vector<std::uint32_t> before;
+    std::uint32_t links = 0;
     for (std::uint32_t l = 0; l < t.size(); ++l) {
       if (dead_link_[l]) continue;
-      now[l] = LinkId(static_cast<std::uint32_t>(before.size()));
-      before.push_back(l);
+      now[l] = LinkId(links++);
       b.join_one_way(vertex_now[t.from[l].index()], vertex_now[t.to[l].index()], t.link_class[l],
                      {Bandwidth(t.capacity[l]), t.latency[l]});
     }
     b.set_vertex_names(
         [all, vertex_before](VertexId v) { return all->vertex_name(VertexId(vertex_before[v.index()])); });
-    b.set_link_name([all, before](LinkId l) { return all->link_name(LinkId(before[l.index()])); });
+    b.take_over_links(*all, now);
+    // What is left of parallel cables is called as before.
+    for (std::uint32_t gone = 0; gone < t.size(); ++gone) {
+      const VertexId from = t.from[gone], to = t.to[gone];
+      if (!dead_link_[gone] || vertex_now[from.index()] == kGone || vertex_now[to.index()] == kGone) continue;
+      for (std::uint32_t l = all->first_link(from); l < all->first_link(from) + all->degree(from); ++l)
+        if (t.to[l] == to && now[l].valid()) b.set_cable_number(now[l], *all->cable_number(LinkId(l)));
+    }
     b.set_graph_routing(GraphWay::kEcmp, seed);
     return b.build([&](std::shared_ptr<const Routing> detour) {
       return std::make_shared<Rerouted>(all, std::move(now), std::move(detour));

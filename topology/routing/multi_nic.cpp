@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "core/check.hpp"
 #include "topology/fabric_builder.hpp"
@@ -92,8 +93,13 @@ Fabric with_nics(Fabric fabric, std::uint32_t nics, NicChoice choice) {
   const auto now = [&](VertexId v) {
     return v.index() < endpoints ? v.index() / nics : v.index() - endpoints + hosts;
   };
-  for (std::uint32_t l = 0; l < t.size(); ++l)
+  std::vector<LinkId> same;
+  same.reserve(t.size());
+  for (std::uint32_t l = 0; l < t.size(); ++l) {
     b.join_one_way(now(t.from[l]), now(t.to[l]), t.link_class[l], {Bandwidth(t.capacity[l]), t.latency[l]});
+    same.push_back(LinkId(l));
+  }
+  b.take_over_links(*base, same);
   b.set_vertex_names([base, hosts, endpoints](VertexId v) {
     return v.index() < hosts ? fmt::format("node-{}", v.index())
                              : base->vertex_name(VertexId(v.index() - hosts + endpoints));
