@@ -80,6 +80,19 @@ double HplPeak::rank(HostId host) const {
   return sum / ranks;
 }
 
+double HplPeak::on(std::span<const HostId> hosts) const {
+  double sum = 0;
+  for (const HostId h : hosts) sum += rank(h) * std::max(1U, platform_->ranks_per_host);
+  return sum;
+}
+
+std::vector<HostId> hosts_of(const std::vector<HostId>& placement) {
+  std::vector<HostId> hosts = placement;
+  std::sort(hosts.begin(), hosts.end());
+  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+  return hosts;
+}
+
 std::vector<std::string> peak_warnings(const topology::Platform& platform,
                                        const std::vector<HplConfig>& configs) {
   // Rate, speed and NB of the case that is furthest off.

@@ -170,13 +170,8 @@ Result<HplPrediction> predict_hpl(const HplConfig& asked, const topology::Platfo
   out.panels = std::move(fit.panels);
   out.gflops = hpl_gen::hpl_gflops(config.n, out.time_s);
 
-  std::vector<HostId> hosts = placement;
-  std::sort(hosts.begin(), hosts.end());
-  hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
   WEFT_ASSIGN(const auto clock, replay::KernelClock::create(platform));
-  const HplPeak peak(platform, clock, config);
-  for (const HostId h : hosts)
-    out.peak_gflops += peak.rank(h) * 1e-9 * static_cast<double>(platform.ranks_per_host);
+  out.peak_gflops = HplPeak(platform, clock, config).on(hosts_of(placement)) * 1e-9;
   out.efficiency = out.gflops / out.peak_gflops;
 
   WEFT_TRY(check_time(out));
@@ -328,12 +323,9 @@ Result<ClosedFormPrediction> closed_forms(const HplConfig& asked, const topology
     }
   }
   out.phases = hpl_gen::phase_model(machine, phases).gflops;
-  const HplPeak rank_peak(platform, clock, config);
-  double peak = 0, memory = 0;
-  for (const HostId h : placement) {
-    peak += rank_peak.rank(h);
-    memory += platform.compute.memory_bandwidth / static_cast<double>(std::max(1u, platform.ranks_per_host));
-  }
+  const std::vector<HostId> hosts = hosts_of(placement);
+  const double peak = HplPeak(platform, clock, config).on(hosts);
+  const double memory = platform.compute.memory_bandwidth * static_cast<double>(hosts.size());
   out.hpl = hpl_gen::hpl_gflops(config.n, hpl_gen::netlib_seconds(run, out.gamma, layers.back().net));
   out.mcl = hpl_gen::hpl_gflops(config.n, hpl_gen::mcl_seconds(run, out.gamma, layers));
   out.roofline = hpl_gen::hpl_gflops(config.n, hpl_gen::roofline_seconds(run, peak, memory));

@@ -77,8 +77,8 @@ struct HplPrediction {
   std::string model;  // that shared the links
   double time_s = 0;
   double gflops = 0;
-  double efficiency = 0;  // of the peak of the ranks used
-  double peak_gflops = 0;
+  double efficiency = 0;   // of the peak
+  double peak_gflops = 0;  // of the ranks that the run's hosts hold (hpl_peak.hpp)
   double pfact_s = 0, bcast_s = 0, swap_s = 0, update_s = 0, solve_s = 0;
   double bcast_took_s =
       0;  // from the first send of a panel to its last arrival, mean over process rows, all panels
@@ -118,7 +118,8 @@ void set_names(HplPrediction& prediction, const topology::Platform& platform);
 // Beside it (hpl_gen/closed_form/closed_form.hpp, phase_model.hpp), with parameters read off the platform. All Gflop/s.
 struct ClosedFormPrediction {
   hpl_gen::HplConfig config;  // as it would run (laid_on_nodes)
-  double hpl = 0, mcl = 0, roofline = 0;
+  double hpl = 0, mcl = 0;
+  double roofline = 0;         // of the same peak as HplPrediction::efficiency is a share of
   double phases = 0;           // panel by panel, with look-ahead
   double gamma = 0;            // seconds per flop of the slowest rank: its dgemm at NB
   double alpha = 0, beta = 0;  // of the network: seconds, seconds per word

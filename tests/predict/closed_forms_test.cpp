@@ -182,6 +182,21 @@ TEST(ClosedForms, WithoutASpeedThePeakIsThatOfDgemm) {
   EXPECT_NEAR(of_mixed->peak_gflops, 3 * rate * 1e-9 + 40, 1e-4);
 }
 
+// Two hosts of four ranks, of which a run of five leaves three idle: both are of all eight.
+TEST(ClosedForms, TheRooflineIsOfTheSameRanksAsThePeak) {
+  const hpl_gen::HplConfig config{.n = 2000, .nb = 100, .p = 5, .q = 1};
+  for (const char* map : {"block", "cyclic"}) {
+    PredictOptions options;
+    options.map = map;
+    const auto platform = crossbar_of(2, "speed: \"10Gflops\" ranks: 4");
+    const auto run = predict_hpl(config, platform, options);
+    const auto forms = closed_forms(config, platform, options);
+    ASSERT_TRUE(run && forms);
+    EXPECT_DOUBLE_EQ(run->peak_gflops, 80);
+    EXPECT_NEAR(forms->roofline / run->peak_gflops, 1, 2e-3) << map;  // 3/2 N^2 beside 2/3 N^3
+  }
+}
+
 // A platform whose ranks are the accelerators has one table: its dgemm is theirs. So is that of all kernels.
 TEST(ClosedForms, ThePeakIsThatOfTheEntryThatTheUpdateTakes) {
   hpl_gen::HplConfig config{.n = 30000, .nb = 512, .p = 2, .q = 2};
