@@ -18,6 +18,7 @@ constexpr double kMaxBytes = 1e15;
 constexpr double kLeastTime = 1e-15;  // s; no call and no message takes nothing
 // What grows slower than this part of the one-way time is noise of the calls taken away, not a bandwidth.
 constexpr double kLeastSlope = 0.1;
+constexpr double kRounding = 1e-9;  // relative
 
 using Points = std::map<std::string, std::vector<DataPoint>>;  // by experiment
 
@@ -275,7 +276,7 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
         double missing = 0;
         for (const LineSegment& u : unbound)
           missing = std::max(missing, asked + per_byte * u.from - evaluate({&u, 1}, u.from));
-        if (missing > 0) {
+        if (missing > kRounding * std::ranges::min(one_way, {}, &DataPoint::y).y) {
           double most = 0;  // a receive may not fall below nothing anywhere
           for (const LineSegment& r : out.recv) most = std::max(most, r.intercept + r.slope * r.from);
           out.recv_lowered_by = std::min(missing, most);
@@ -300,7 +301,6 @@ Result<NetworkFit> fit_network(const std::vector<Measurements>& data, const Netw
           out.options.bandwidth = std::max(out.options.bandwidth, 1 / t.slope);
     out.bandwidth_unknown = out.options.bandwidth == 0;
     // No line is flatter than a link of that bandwidth; with its slope at the bound it has another intercept.
-    constexpr double kRounding = 1e-9;
     const double least = out.bandwidth_unknown ? 0 : (1 - kRounding) / out.options.bandwidth;
     if (std::ranges::any_of(out.transfer, [&](const LineSegment& t) { return t.slope < least; }))
       WEFT_TRY(fit_transfer());

@@ -334,6 +334,25 @@ TEST(NetworkFit, ALatencyBelowTheRoutesIsTakenFromTheReceive) {
   EXPECT_NEAR(f->transfer[0].intercept, 6e-7, 1e-11);
 }
 
+// Calls and route add up to the one-way time: what sums of such numbers are off by is nobody's finding.
+TEST(NetworkFit, RoundingLowersNoReceive) {
+  for (const double call : {3e-7, 1e-7, 7e-7, 1.1e-6}) {
+    std::string csv = "experiment,msg_size,duration\n";
+    for (double s = 0; s <= 65536; s = s < 1 ? 1 : 2 * s) {
+      const double one_way = 1e-6 + 1e-10 * s + 2 * call;
+      csv += fmt::format("pingpong,{0},{1:.17g}\nsend,{0},{2:.17g}\nrecv,{0},{2:.17g}\nisend,{0},{2:.17g}\n",
+                         s, 2 * one_way, call);
+    }
+    NetworkFitOptions o;
+    o.latency = 1e-6;
+    o.bandwidth = 1e10;
+    o.eager_limit = 1 << 20;
+    const auto f = fit_network({parsed(csv)}, o);
+    ASSERT_TRUE(f) << f.error().message();
+    EXPECT_EQ(f->recv_lowered_by, 0) << call;
+  }
+}
+
 TEST(NetworkFit, OsuOutputAloneGivesLatencyAndBandwidth) {
   std::string text = "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n";
   for (double s = 1; s <= 4194304; s *= 2)
