@@ -7,7 +7,7 @@
 //     the best of all, not only better than what differs from it in one parameter. Where there are more, what is left of its
 //     evaluations goes to descents from other candidates, drawn with a fixed seed; the last of them may end in its middle
 //     (SearchResult::local_best).
-//  2. The best eighth of all that was seen (four at least), and the base, with twice the windows.
+//  2. As many of the best as are an eighth of all evaluations (two at least), and the base, with twice the windows.
 //  3. The best two of these, and the base, with twice the windows again. The winner's gain is over the base there.
 //  4. Where more windows made these slower than others that were left behind, the fastest of all is next, until it is one of step 3.
 // What steps 2 to 4 did not need goes to candidates that step 1 did not come to, a third at a time, and to their steps 2 to 4.

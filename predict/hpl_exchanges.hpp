@@ -3,8 +3,7 @@
 // A series times every message as if it were alone on the route of its pair. That is exact where nothing is shared: one
 // process row, columns within a host (within a socket where sockets share links), a model without contention where routes
 // are those of pairs. Elsewhere the messages of a round may meet on a link (a tapered tree, a torus, several ranks behind
-// one port), or meet swaps and broadcasts, or each takes a route of its own (Valiant). Where cores of a CPU share its power
-// only one process row is exact: the clock of a core stands still in a series, and goes by waits between messages.
+// one port), or meet swaps and broadcasts, or each takes a route of its own (Valiant).
 // Whether that matters is measured: a few short windows of panels are simulated both ways, without noise, and the
 // series is taken only if neither the time nor any phase would differ by more than kSeriesTolerance of the time, nor the exchanges
 // themselves by a third of that, and updates are at least half of it. The window that speaks for most panels goes first: where it says

@@ -6,7 +6,7 @@
 //  - `rows_from[p]`: members of S that process row p owned before (binary exchange: what p contributes);
 //  - `u_of_slot`: rows of U by the process row that owned them, as a prefix sum over "slots" (spread-roll). Slots are
 //    the process rows in the order of the spread tree: slot 0 owns the panel; slots that are deeper in the binomial
-//    tree (more one bits) get the process rows with more rows, so that long messages travel few hops.
+//    tree (more one bits) get the process rows with fewer rows, so that long messages travel few hops.
 // Both depend on the pivots only through these counts, not on which rows they are.
 #pragma once
 

@@ -32,7 +32,7 @@ template <const auto& kWords>
 inline constexpr ParamInfo kRoutingParam{"routing", text_of(kWords.front()), kTexts<kWords>};
 
 // Keys that every family takes: bw, lat, speed, hosts_per_switch, ranks_per_host, routing, seed, node, switch_lat,
-// nic_bw, fail.
+// nics, nic, nic_bw, fail.
 [[nodiscard]] std::span<const ParamInfo> common_params();
 
 // Defaults, stated in README and docs/model.md. 500 ns a link puts one switch between two hosts at 1 us.
