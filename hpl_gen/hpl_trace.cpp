@@ -439,15 +439,14 @@ void HplTrace::last_updates(int rank, Cursor& c, OpSink& out) {
   }
 }
 
-// Past the runs of grids that the rank is not in.
-void HplTrace::next_run(int rank, Cursor& c) const {
+// To the next run of this grid; after the last one the grid ends.
+void HplTrace::next_run(Cursor& c) const {
   const std::uint32_t grid = grids_[c.run].first_comm;
   ++c.run;
   c.item = 0;
   const bool same = c.run < runs_.size() && grids_[c.run].first_comm == grid;
   c.stage = same ? Stage::kRunStart : Stage::kGridEnd;
   if (!same) --c.run;
-  static_cast<void>(rank);
 }
 
 void HplTrace::step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
@@ -502,7 +501,7 @@ void HplTrace::step(int rank, Cursor& c, OpSink& out, std::size_t budget) {
       break;
     case Stage::kRunEnd:
       if (options_.start_end && netlib) emit_run_end(config, grid, rank, out);
-      next_run(rank, c);
+      next_run(c);
       break;
     case Stage::kGridEnd:
       if (options_.start_end) emit_grid_end(grid, rank, out);

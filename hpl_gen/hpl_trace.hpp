@@ -122,7 +122,7 @@ class HplTrace final : public traces::TraceReader {
   [[nodiscard]] Place place_of(int rank, std::uint32_t run, std::int64_t panel) const;
   [[nodiscard]] PanelBcast bcast_of(const Place& place, OpSink& out) const;
   [[nodiscard]] const RowExchange& exchange_of(std::uint32_t run, std::int64_t panel);
-  void next_run(int rank, Cursor& c) const;
+  void next_run(Cursor& c) const;
   [[nodiscard]] PanelWindow window_of(const HplConfig& c) const;
 
   HplDat dat_;

@@ -21,7 +21,6 @@ class RateMemo {
   // Copies the oracle; `workload` must outlive the memo.
   RateMemo(const Workload& workload, const RateOracle& oracle);
 
-  [[nodiscard]] std::uint32_t ranks() const { return ranks_; }
   // What choice k of rank r adds to a key: k * stride(r).
   [[nodiscard]] std::uint64_t stride(std::uint32_t rank) const { return stride_[rank]; }
   // Sets in all; 0: beyond 2^63.

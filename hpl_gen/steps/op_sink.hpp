@@ -35,7 +35,6 @@ class OpSink {
   explicit OpSink(traces::OpBlock& out) : out_(out) {}
 
   [[nodiscard]] std::size_t size() const { return out_.ops.size(); }
-  [[nodiscard]] traces::OpBlock& block() { return out_; }
 
   // A BLAS call; nothing if a dimension is 0.
   void kernel(traces::Kernel k, std::int64_t m, std::int64_t n = 1, std::int64_t depth = 1) {

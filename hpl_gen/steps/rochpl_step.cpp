@@ -113,8 +113,6 @@ class Iteration {
   // What stays with the host goes to the accelerator and comes back: 2 = both ways at once.
   void stream(const RocHplPanel& p) { launch(kStreamed, {{Kernel::copy_to_device, p.rows, p.streamed, 2}}); }
 
-  [[nodiscard]] OpSink& out() { return out_; }
-
  private:
   static std::uint32_t request(Event e) {
     return static_cast<std::uint32_t>(kLaunched) + static_cast<std::uint32_t>(e);

@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "topology/fit/median.hpp"
+
 namespace weft::topology::fit {
 namespace {
 
@@ -17,24 +19,18 @@ constexpr std::size_t kMostFar = 10;  // one of so many
 constexpr double kNormalMad =
     1.4826;  // deviation of normal numbers over the median of their distances from the median
 
-double middle(std::vector<double>& v) {
-  const auto mid = v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2);
-  std::nth_element(v.begin(), mid, v.end());
-  return v.size() % 2 == 1 ? *mid : (*mid + *std::max_element(v.begin(), mid)) / 2;
-}
-
 // Of the calls of one shape: those that are far, and the median of all.
 std::vector<std::size_t> far_of(const std::vector<Call>& calls, const std::vector<std::size_t>& shape,
-                                double& median) {
+                                double& usual) {
   std::vector<std::size_t> far;
   if (shape.size() < kFewestToJudge) return far;
   std::vector<double> logs;
   logs.reserve(shape.size());
   for (const std::size_t i : shape) logs.push_back(std::log(calls[i].seconds));
-  const double centre = middle(logs);
-  median = std::exp(centre);
+  const double centre = median(logs);
+  usual = std::exp(centre);
   for (double& x : logs) x = std::fabs(x - centre);
-  const double bound = std::max(std::log(kFarFactor), kFarDeviations * kNormalMad * middle(logs));
+  const double bound = std::max(std::log(kFarFactor), kFarDeviations * kNormalMad * median(logs));
   for (const std::size_t i : shape)
     if (std::fabs(std::log(calls[i].seconds) - centre) > bound) far.push_back(i);
   if (far.size() > std::max<std::size_t>(1, shape.size() / kMostFar)) far.clear();
@@ -81,10 +77,10 @@ std::vector<FarCall> take_far_calls(const Measurements& d, std::vector<Call>& ca
   std::vector<FarCall> out;
   std::vector<bool> taken(calls.size(), false);
   for (const auto& [shape, list] : shapes) {
-    double median = 0;
-    for (const std::size_t i : far_of(calls, list, median)) {
+    double usual = 0;
+    for (const std::size_t i : far_of(calls, list, usual)) {
       const Call& c = calls[i];
-      out.push_back({d.where(c.row, 0), c.m, c.n, c.k, c.seconds / median, list.size()});
+      out.push_back({d.where(c.row, 0), c.m, c.n, c.k, c.seconds / usual, list.size()});
       taken[i] = true;
     }
   }
