@@ -81,6 +81,7 @@ const std::vector<Verb>& verbs() {
         {"--output", {"-o p.txt", "t.weft --to text"}},
         {"--collective", {"--collective allreduce=ring", "t.weft --to goal -o o.txt"}},
         {"--collectives", {"--collectives openmpi4", "t.weft --to goal -o o.txt"}},
+        {"--recorded-matches", {"--recorded-matches", "t.weft --to goal -o o.txt"}},
         {"--salvage", {"--salvage", "cut.weft --to text -o o.txt"}}},
        {"--threads", "--progress", "--seed"}},
       {"generate ring",
