@@ -106,8 +106,10 @@ Result<std::unique_ptr<congestion::SharingModel>> make_model(std::string_view as
   const std::string_view name = model_name(asked, fabric);
   const congestion::ModelRow* model = congestion::find_model(name);
   const bool trees = model != nullptr && model->is(congestion::kReadsTrees) && fabric.pcie() != nullptr;
-  // Arbitration reads a flow's limit as what it asks for, not as what a link lets through; no tree is below a network of a file.
-  WEFT_CHECK(!trees || !fabric.links().fatpipes, "fatpipes beside PCIe trees");
+  // Arbitration reads a flow's limit as what it asks for, not as what a link lets through.
+  if (trees && fabric.links().fatpipes)
+    return not_supported("--model " + std::string(name) + " on fatpipe links beside PCIe trees",
+                         "--model max-min");
   const congestion::PcieNetwork pcie = trees ? pcie_network(fabric) : congestion::PcieNetwork{};
   WEFT_ASSIGN(auto made, fabric.port_shares().empty()
                              ? congestion::make_grouped_model(name, capacity, trees ? &pcie : nullptr,

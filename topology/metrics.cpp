@@ -7,10 +7,12 @@
 namespace weft::topology {
 namespace {
 
-HopHistogram enumerate(const Fabric& f) {
+// None: by the hosts so far all routes together have more than `max_links` links.
+std::optional<HopHistogram> enumerate(const Fabric& f, std::uint64_t max_links) {
   HopHistogram h;
   std::vector<LinkId> links;
-  for (std::uint32_t s = 0; s < f.host_count(); ++s)
+  std::uint64_t walked = 0;
+  for (std::uint32_t s = 0; s < f.host_count(); ++s) {
     for (std::uint32_t d = 0; d < f.host_count(); ++d) {
       if (s == d) continue;
       links.clear();
@@ -18,7 +20,10 @@ HopHistogram enumerate(const Fabric& f) {
         h.add(links.size(), 1);
       else
         ++h.unreachable;
+      walked += links.size();
     }
+    if (walked / (s + 1) > max_links / f.host_count()) return std::nullopt;
+  }
   return h;
 }
 
@@ -60,11 +65,11 @@ std::optional<double> mean_of(const HopHistogram& h) {
   return static_cast<double>(static_cast<long double>(sum) / static_cast<long double>(count));
 }
 
-Metrics measure(const Fabric& f, std::uint64_t max_pairs) {
+Metrics measure(const Fabric& f, std::uint64_t max_pairs, std::uint64_t max_links) {
   Metrics m;
   m.hops = f.routing().hop_histogram();
   const std::uint64_t hosts = f.host_count();
-  if (!m.hops && hosts * (hosts - 1) <= max_pairs) m.hops = enumerate(f);
+  if (!m.hops && hosts * (hosts - 1) <= max_pairs) m.hops = enumerate(f, max_links);
   if (!m.hops) return m;
   m.diameter_hops = longest(*m.hops);
   m.mean_hops = mean_of(*m.hops);

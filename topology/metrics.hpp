@@ -2,7 +2,7 @@
 //
 // Distances count links, host cables included, over ordered pairs of distinct hosts; never BFS, never
 // sampled. They come from the family's closed form, else from walking the routes of all pairs while there are
-// at most `max_pairs`; beyond that they are absent. Distances between switches (router_*) are over ordered
+// at most `max_pairs`, of about `max_links` links together; beyond that they are absent. Distances between switches (router_*) are over ordered
 // pairs of distinct switches that hosts hang on: a route's links less the two host cables;
 // absent where hosts have several cables or switches hold unequally many hosts.
 #pragma once
@@ -32,7 +32,8 @@ struct ClassSummary {
   std::optional<double> latency_s;
 };
 
-[[nodiscard]] Metrics measure(const Fabric& fabric, std::uint64_t max_pairs = 1ULL << 27);
+[[nodiscard]] Metrics measure(const Fabric& fabric, std::uint64_t max_pairs = 1ULL << 27,
+                              std::uint64_t max_links = 1ULL << 30);
 [[nodiscard]] std::vector<ClassSummary> summarize_classes(const Fabric& fabric);
 // Mean of a histogram; nullopt if it is empty.
 [[nodiscard]] std::optional<double> mean_of(const HopHistogram& h);

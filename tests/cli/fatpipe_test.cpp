@@ -71,6 +71,19 @@ TEST(Fatpipes, TablesTellTheClassAndSearchesRefuseIt) {
   const Outcome o = w.weft("search halo --grid 4x2 --on routes:path=net.routes");
   EXPECT_EQ(o.exit_code, 2);
   EXPECT_THAT(o.err, HasSubstr("not supported: a search of schedules on fatpipe links"));
+  w.write("net.xml",
+          "<?xml version='1.0'?>\n<platform version='4.1'><zone id='z' routing='Full'>"
+          "<host id='a' speed='1Gf'/><host id='b' speed='1Gf'/>"
+          "<link id='l' bandwidth='1GBps' latency='1us' sharing_policy='FATPIPE'/>"
+          "<route src='a' dst='b'><link_ctn id='l'/></route></zone></platform>\n");
+  ASSERT_EQ(w.weft("generate ring --ranks 16 -o ring.weft").exit_code, 0);
+  const std::string on = "replay ring.weft --on 'simgrid:path=net.xml,node=cs-storm'";
+  const Outcome arbitrated = w.weft(on);
+  EXPECT_EQ(arbitrated.exit_code, 2);
+  EXPECT_THAT(arbitrated.err,
+              HasSubstr("not supported: --model pcie on fatpipe links beside PCIe trees; expected "
+                        "--model max-min"));
+  EXPECT_EQ(w.weft(on + " --model max-min").exit_code, 0);
 }
 
 }  // namespace
