@@ -58,6 +58,42 @@ export async function manySchedules({ weft, open }) {
   page.quiet();
 }
 
+// More messages than a call takes arguments: their page opens, and its table shows them all. 30,000 runs of a sweep, which would each
+// be held against all others four times: minutes.
+export async function manyRows({ weft, open, folder }) {
+  const grown = (file, grow) => {
+    const [before, data, after] = readFileSync(path.join(folder, file), 'utf8').split(/(?<=<script id="data"[^>]*>)([^<]*)/);
+    const json = JSON.parse(data);
+    grow(json.document);
+    writeFileSync(path.join(folder, file), before + JSON.stringify(json).replaceAll('<', '\\u003c') + after);
+  };
+  const kMessages = 150000;
+  weft('search', 'halo', '--grid', '2x2', '--on', 'cs-storm', '--report', 'messages.html', '--quiet');
+  grown('messages.html', (d) => { d.transfers = Array.from({ length: kMessages }, (_, i) => d.transfers[i % d.transfers.length]); });
+  let page = await open('messages.html');
+  const rows = page.locator('#occupation tbody tr');
+  assert.equal(await rows.count(), 24);
+  // Unseen: so many rows take long to lay out.
+  const shown = await page.locator('#occupation').getByRole('button', { name: `show all ${kMessages} rows` }).evaluate((button) => {
+    const section = document.querySelector('#occupation');
+    section.style.display = 'none';
+    button.click();
+    return section.querySelectorAll('tbody tr').length;
+  });
+  assert.equal(shown, kMessages);
+  page.quiet();
+  await page.close();
+
+  const kRuns = 30000;
+  writeFileSync(path.join(folder, 'pair.txt'), '0 init\n1 init\n0 send 1 7 100 6\n1 recv 0 7 100 6\n0 finalize\n1 finalize\n');
+  weft('sweep', 'pair.txt', '--on', 'crossbar:n=2,bw=1GB/s', '--set', 'lat=1us,2us', '--report', 'runs.html', '--quiet');
+  grown('runs.html', (d) => { d.rows = Array.from({ length: kRuns }, (_, i) => ({ ...d.rows[0], set: { lat: `${i}ns` } })); });
+  page = await open('runs.html');
+  assert.equal(await page.locator('#curves .u-legend .u-series').count(), 2); // the axis and one curve of all
+  await page.locator('#sweep').getByRole('button', { name: `show all ${kRuns} rows` }).waitFor();
+  page.quiet();
+}
+
 // Runs with nothing to draw: no message, no time, a deadlock.
 export async function oddRuns({ weft, open, folder }) {
   const ranks = (body) => `0 init\n1 init\n${body}0 finalize\n1 finalize\n`;

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { inflateSync } from 'node:zlib';
 import { cells, kSample, withBrowser } from './browser.mjs';
 import { millionSpans } from './million_spans.mjs';
-import { againstNoTime, deadlockBesideARun, interrupted, manyRanks, manySchedules, oddRuns, tinyShares } from './odd_runs.mjs';
+import { againstNoTime, deadlockBesideARun, interrupted, manyRanks, manyRows, manySchedules, oddRuns, tinyShares } from './odd_runs.mjs';
 
 const kPlatforms = ['fat-tree-16', 'dragonfly-18', 'torus-16', 'crossbar-16'];
 const kOn = kPlatforms.flatMap((p) => ['--on', p]);
@@ -551,7 +551,7 @@ async function quantities() {
 
 const started = Date.now();
 await withBrowser(async (tools) => {
-  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, interrupted, manySchedules, manyRanks, oddRuns, deadlockBesideARun, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames, quantities]) {
+  for (const test of [comparison, oneReplay, pictures, millionSpans, phasesOfHpl, whatIf, whatIfItStops, severalJobs, otherVerbs, interrupted, manySchedules, manyRanks, manyRows, oddRuns, deadlockBesideARun, againstNoTime, tinyShares, accelerators, copiesOverLinks, hostileNames, quantities]) {
     const begun = Date.now();
     await test(tools);
     console.log(`ok ${test.name} ${((Date.now() - begun) / 1000).toFixed(1)} s`);

@@ -1,5 +1,6 @@
 // What several wholes are made of, side by side on one scale, and what each has more or less than the first, part by part. Parts
 // add up to their whole, so differences of parts add up to the difference of the wholes.
+import { max } from 'd3-array';
 import { dot, shares } from './bars';
 import { el } from './dom';
 import { percent, seconds } from './format';
@@ -17,8 +18,8 @@ const kRounding = 1e-13;
 
 // `choose`: what a click on the name of a whole does.
 export function beside(names: string[], wholes: number[], parts: Part[], caption: string, choose?: (i: number) => void): HTMLElement {
-  const most = Math.max(...wholes) || 1;
-  const lines = parts.filter((l) => l.by.some((s) => s > 0)).sort((a, b) => Math.max(...b.by) - Math.max(...a.by));
+  const most = max(wholes) || 1;
+  const lines = parts.filter((l) => l.by.some((s) => s > 0)).sort((a, b) => max(b.by)! - max(a.by)!);
   const root = el('div', {}, el('p', { class: 'legend' }, ...lines.flatMap((l) => [dot(l.colour), `${l.text}  `])),
     ...names.map((name, i) => el('div', { class: 'beside' },
       choose ? el('button', { type: 'button', click: () => choose(i) }, name) : el('span', {}, name), el('span', { class: 'number' }, seconds(wholes[i]!)),

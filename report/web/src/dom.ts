@@ -11,7 +11,7 @@ export function el<K extends keyof HTMLElementTagNameMap>(
     else if (typeof value === 'boolean') e.toggleAttribute(name, value);
     else e.setAttribute(name, String(value));
   }
-  e.append(...children.filter((c): c is Node | string => c !== null && c !== undefined && c !== false));
+  for (const c of children) if (c !== null && c !== undefined && c !== false) e.append(c);
   return e;
 }
 

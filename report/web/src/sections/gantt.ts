@@ -1,5 +1,5 @@
 // The best schedule over links: a row a link, each message that it carries as tall as its share of the link.
-import { ticks } from 'd3-array';
+import { max, ticks } from 'd3-array';
 import { amountColour, amountLegend } from '../amounts';
 import { canvas, colour, kFont, shortened, stepped } from '../canvas';
 import { el } from '../dom';
@@ -39,7 +39,7 @@ export const occupation: DocumentSection = {
   title: 'Links by time',
   draw(box: HTMLElement, document: unknown): boolean {
     const s = document as Search;
-    const end = Math.max(0, ...s.transfers.map((t) => t.finish_s));
+    const end = max(s.transfers, (t) => t.finish_s) ?? 0;
     if (s.links.length === 0 || end === 0) return false;
     // The fabric's order, which is that of its trees from their roots; of many links those that carry most.
     const busy = s.links.map(() => 0);

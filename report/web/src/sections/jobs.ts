@@ -1,4 +1,5 @@
 // Several jobs beside each other: how long each takes, how long alone, and on which links they meet.
+import { max } from 'd3-array';
 import { dot, shares } from '../bars';
 import { jobColour } from '../colours';
 import type { Job, Run } from '../data';
@@ -42,7 +43,7 @@ export const jobs: Section = {
       return true;
     }
     const sum = (l: Shared) => l.by_job.reduce((a, b) => a + b, 0);
-    const most = Math.max(...met.map(sum));
+    const most = max(met, sum)!;
     const columns: Column<Shared>[] = [
       { title: 'link', value: (l) => l.name },
       { title: 'used', csv: 'utilization', value: (l) => l.utilization, text: (l) => percent(l.utilization) },

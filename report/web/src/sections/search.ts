@@ -1,4 +1,5 @@
 // A schedule of halo messages: who sends to whom when, and how all schedules are distributed.
+import { max } from 'd3-array';
 import { amountColour, amountLegend } from '../amounts';
 import { canvas, colour, columnWidth, kFont, shortened, stepped } from '../canvas';
 import { el } from '../dom';
@@ -31,7 +32,7 @@ export const schedule: DocumentSection = {
   title: 'The best schedule',
   draw(box: HTMLElement, document: unknown): boolean {
     const s = document as Search;
-    const end = Math.max(...s.steps.map((p) => p.finish_s));
+    const end = max(s.steps, (p) => p.finish_s)!;
     const about = el('p', { class: 'note about', id: 'schedule-about', 'aria-live': 'polite' }, ' ');
     const ranks = Math.min(s.ranks, kMostRanks);
     const x = (t: number, width: number) => left + (t / end) * (width - left - 4);
@@ -101,7 +102,7 @@ export const distribution: DocumentSection = {
       `${s.worst_s === null ? '' : `worst ${seconds(s.worst_s)}, `}none can be below ${seconds(s.lower_bound_s)}. ${s.proved_optimal ? `The best is proven optimal: ${s.proof}.` : 'Not proven optimal.'}`));
     const bins = s.histogram ?? [];
     if (bins.length === 0) return true;
-    const most = Math.max(...bins.map((b) => b.count));
+    const most = max(bins, (b) => b.count)!;
     const c = canvas(240, 'how many schedules take how long', () => {
       const g = c.context, wide = (c.width() - kLeft) / bins.length, high = c.height() - 40;
       g.font = kFont;

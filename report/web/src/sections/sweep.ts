@@ -24,29 +24,34 @@ export const sweepCurves: DocumentSection = {
     const { rows, flips } = document as Sweep;
     const keys = Object.keys(rows[0]?.set ?? {});
     if (rows.length < 2 || keys.length === 0) return false;
-    const called = (platform: string) => rows.find((r) => r.platform === platform)?.label ?? platform;
-    const different = (value: (r: SweepRow) => string) => new Set(rows.map(value)).size > 1;
+    const labels = new Map<string, string>();
+    for (const r of rows) if (!labels.has(r.platform)) labels.set(r.platform, r.label ?? r.platform);
+    const called = (platform: string) => labels.get(platform) ?? platform;
+    const traces = rows.some((r) => r.trace !== rows[0]!.trace), maps = rows.some((r) => r.map !== rows[0]!.map);
     for (const key of keys) {
       const values = [...new Set(rows.map((r) => r.set[key]!))];
+      const place = new Map(values.map((v, i) => [v, i]));
       // The order of the flags, which is that of rows within one trace.
       const by = new Map<string, Curve>();
       for (const r of rows) {
         const others = { ...r.set };
         delete others[key];
-        const name = [different((o) => o.trace) ? r.trace : '', r.label ?? r.platform, different((o) => o.map) ? `map ${r.map}` : '', words(others)]
+        const name = [traces ? r.trace : '', r.label ?? r.platform, maps ? `map ${r.map}` : '', words(others)]
           .filter((s) => s !== '').join(', ');
         if (!by.has(name)) by.set(name, { name, values: values.map(() => null) });
-        if (!isDeadlock(r)) by.get(name)!.values[values.indexOf(r.set[key]!)] = r.makespan_s;
+        if (!isDeadlock(r)) by.get(name)!.values[place.get(r.set[key]!)!] = r.makespan_s;
       }
       const list = [...by.values()];
-      const marks = flips.filter((f) => f.key === key).map((f) => (values.indexOf(f.from) + values.indexOf(f.to)) / 2);
+      const marks = flips.filter((f) => f.key === key).map((f) => (place.get(f.from)! + place.get(f.to)!) / 2);
       box.append(el('h3', {}, key), curves(values.map((_, i) => i), list.slice(0, kMostCurves),
         { label: key, text: (i) => values[i] ?? '', whole: true }, { label: 'time', text: seconds }, marks));
       if (list.length > kMostCurves) box.append(el('p', { class: 'note' }, `The first ${kMostCurves} of ${list.length} curves; the table has all.`));
     }
-    box.append(el('h3', {}, 'Where the ranking flips'), flips.length === 0 ? el('p', {}, 'Nowhere within these values.') :
-      el('ul', { id: 'flips' }, ...flips.map((f) => el('li', {}, `${called(f.platforms[0])} is faster with ${f.key}=${f.from}, ${called(f.platforms[1])} with ${f.key}=${f.to}` +
-        `${f.at_text ? `; they meet at ${f.at_text} (${f.how})` : ''}${words(f.set) ? `, with ${words(f.set)}` : ''}`))));
+    const where = el('ul', { id: 'flips' });
+    for (const f of flips)
+      where.append(el('li', {}, `${called(f.platforms[0])} is faster with ${f.key}=${f.from}, ${called(f.platforms[1])} with ${f.key}=${f.to}` +
+        `${f.at_text ? `; they meet at ${f.at_text} (${f.how})` : ''}${words(f.set) ? `, with ${words(f.set)}` : ''}`));
+    box.append(el('h3', {}, 'Where the ranking flips'), flips.length === 0 ? el('p', {}, 'Nowhere within these values.') : where);
     return true;
   },
 };
