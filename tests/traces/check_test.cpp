@@ -73,6 +73,31 @@ TEST(Check, TwoSendsFirstDependOnBuffering) {
   EXPECT_TRUE(r.findings[0].message.starts_with("depends on buffering"));
 }
 
+// More warnings than are told stand before the exchange: its deadlock is told all the same, and counted with them.
+TEST(Check, ADeadlockThatBufferingHidesIsFoundBehindAnyNumberOfWarnings) {
+  CheckOptions o;
+  const std::size_t many = o.max_findings + 100;
+  ::weft::testing::MemoryTrace t(2);
+  const RegionId region = t.add_region("solve");
+  for (std::size_t i = 0; i < many; ++i) t.region(0, OpKind::region_end, region);
+  for (const std::uint32_t r : {0u, 1u}) {
+    const auto other = static_cast<std::int32_t>(1 - r);
+    t.p2p(r, OpKind::send, other, 5, 8);
+    t.p2p(r, OpKind::recv, other, 5, 8);
+  }
+  const auto buffered = check_trace(t, o);
+  ASSERT_TRUE(buffered);
+  EXPECT_EQ(buffered->warnings, many);
+  o.synchronous = true;
+  const auto r = check_trace(t, o);
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->errors, 0u);
+  EXPECT_EQ(r->warnings, many + 1);
+  EXPECT_EQ(std::ranges::count_if(
+                r->findings, [](const Finding& f) { return f.message.starts_with("depends on buffering"); }),
+            1);
+}
+
 TEST(Check, SynchronousSendsThatCrossAreADeadlock) {
   const TempDir dir;
   EXPECT_EQ(check_text(dir, "0 Ssend 1 5 8 0\n0 recv 1 5 8 0\n1 Ssend 0 5 8 0\n1 recv 0 5 8 0\n").errors, 1u);

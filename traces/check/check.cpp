@@ -103,19 +103,18 @@ Result<CheckReport> check_trace(TraceReader& trace, const CheckOptions& options)
   WEFT_TRY(run_buffered(trace, options, report));
   // A program with errors would only repeat them.
   if (options.synchronous && report.errors == 0) {
+    // All but the buffering is found a second time, and told nowhere.
     CheckReport again;
-    doctor::Findings second(trace, again, options.max_findings);
+    doctor::Findings second(trace, again, 0, options.max_findings);
     doctor::RunOptions all_synchronous;
     all_synchronous.synchronous = true;
     doctor::Doctor synchronous(trace, second, all_synchronous);
     WEFT_TRY(synchronous.run());
-    if (synchronous.deadlocked()) {
-      for (auto& f : again.findings)
-        if (f.message.starts_with("depends on buffering")) {
-          ++report.warnings;
-          report.findings.push_back(std::move(f));
-        }
+    for (Finding f : synchronous.buffering().told) {
+      f.severity = Severity::kWarning;
+      report.findings.push_back(std::move(f));
     }
+    report.warnings += synchronous.buffering().count;
   }
   warn_of_the_recording(trace, options, report);
   std::ranges::stable_sort(report.findings, [](const Finding& a, const Finding& b) {

@@ -165,7 +165,9 @@ class Doctor {
   Doctor& operator=(const Doctor&) = delete;
 
   Result<void> run();
-  [[nodiscard]] bool deadlocked() const { return deadlocked_; }
+  // Of a run with synchronous sends: the deadlocks that only buffering avoids. They are no findings of this run, in which all
+  // that is wrong with the program otherwise is found again.
+  [[nodiscard]] const Faults& buffering() const { return buffering_; }
   // Another order of arrival might have ended differently.
   [[nodiscard]] bool uncertain() const;
   // What another order of arrival might mend. All else that is wrong is a finding already.
@@ -288,14 +290,13 @@ class Doctor {
   // Receivers (communicator, rank) for which a choice had one option while other choices stood open: a real choice if
   // a second source sends there at any time.
   std::unordered_set<std::uint64_t> lone_choices_;
-  Faults faults_;
+  Faults faults_, buffering_;
   std::uint64_t ops_done_ = 0;
   std::uint64_t looked_at_ = 0;
   std::uint64_t requests_asked_ = 0;
   bool corrected_ = false;
   bool given_up_ = false;
   bool repeated_ = false;
-  bool deadlocked_ = false;
 };
 
 }  // namespace weft::traces::doctor

@@ -90,10 +90,7 @@ void Doctor::report_blocked() {
   };
   const auto tell = [&](std::uint32_t r, std::string text) {
     const auto op = static_cast<std::int64_t>(ranks_[r].index());
-    if (synchronous_)
-      find_.add_global(Severity::kWarning, r, op, std::move(text));
-    else
-      find_.keep_global(faults_, r, op, std::move(text));
+    find_.keep_global(synchronous_ ? buffering_ : faults_, r, op, std::move(text));
   };
   std::vector<std::uint32_t> seen(n, 0);  // the walk that saw it
   std::uint32_t walk = 0;
@@ -163,7 +160,6 @@ void Doctor::settle_guesses() {
 void Doctor::finish() {
   settle_guesses();
   const bool stuck = std::ranges::any_of(ranks_, [](const Rank& r) { return r.blocked; });
-  deadlocked_ = stuck;
   if (stuck) report_blocked();
   if (synchronous_) return;  // everything below was found with buffered sends
   report_denied_communicators();
