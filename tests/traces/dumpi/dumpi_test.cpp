@@ -1,5 +1,5 @@
 // DUMPI: which operation each call becomes. Messages, completions, polls, collectives, times, losses; communicators are
-// in dumpi_comm_test.cpp, cancelled receives in dumpi_cancel_test.cpp.
+// in dumpi_comm_test.cpp, cancelled receives in dumpi_cancel_test.cpp, requests of one number in dumpi_requests_test.cpp.
 #include <gmock/gmock.h>
 
 #include "tests/traces/dumpi/dumpi_testing.hpp"
@@ -500,43 +500,6 @@ TEST(Dumpi, CallsThatNoOperationStandsForAreCountedByName) {
   EXPECT_THAT((*t)->header().notes,
               Contains("2 calls with performance counters (PAPI_TOT_CYC): not used, computation "
                        "is the time between calls."));
-}
-
-// Some MPI libraries give requests that are complete at once the same handle.
-TEST(Dumpi, ANumberOfTwoRequestsMeansTheOldestAndIsTold) {
-  const TempDir dir;
-  auto r = dumpi_ranks(2);
-  r[0].isend(1, kDumpiByte, 1, 1, 5).isend(2, kDumpiByte, 1, 2, 5).waitall({5, 5});
-  r[1].recv(1, kDumpiByte, 0, 1).recv(2, kDumpiByte, 0, 2);
-  auto t = open_ranks(dir, r);
-  ASSERT_TRUE(t) << t.error().message();
-  EXPECT_THAT(shown_ops(**t, 0),
-              ElementsAre("isend peer=1 tag=1 amount=1 request=0", "isend peer=1 tag=2 amount=2 request=1",
-                          "waitall peer=-1 tag=-1 list=[0,1]"));
-  EXPECT_THAT(
-      trace_warnings((*t)->header()),
-      ElementsAre("1 request got a number that was in use: a completion is taken to be of the oldest request "
-                  "of that number"));
-  expect_checked(**t);
-}
-
-// Below 0.6.7 a number has 8 bits: used twice at a time it says nothing, and nothing is guessed.
-TEST(Dumpi, RequestsThatAnOldVersionDoesNotTellApartAreRefused) {
-  const TempDir dir;
-  auto r = dumpi_ranks(1, {0, 6, 6});
-  r[0].isend(1, kDumpiByte, 0, 1, 5).wait(5).isend(1, kDumpiByte, 0, 1, 5);
-  const std::size_t at = r[0].size();
-  r[0].isend(1, kDumpiByte, 0, 2, 5);
-  const auto t = open_ranks(dir, r);
-  ASSERT_FALSE(t);
-  EXPECT_EQ(t.error().code, ErrorCode::kNotSupported);
-  EXPECT_EQ(
-      t.error().message(),
-      fmt::format(
-          "{}/t/run-0000.bin@byte {:#x} (record 4, rank 0): error: not supported: MPI_Isend: request 5 is in "
-          "use: DUMPI 0.6.6 keeps 8 bits of the numbers of requests, and this file does not tell its "
-          "requests apart; expected a file of DUMPI 0.6.7 or later, or fewer requests at a time",
-          dir.path("").substr(0, dir.path("").size() - 1), at));
 }
 
 // Blocks end at their limits and go on with all that the rank knows; ranks are read in any order.

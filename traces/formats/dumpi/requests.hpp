@@ -1,14 +1,15 @@
 // The requests of one rank: which operation a request id of the file stands for.
 //
 // libdumpi numbers requests and gives a number out again once its request is complete; some MPI libraries give several
-// requests the same handle, and so the same number: then the oldest is meant, and `shared()` counts. A slot is the
-// smallest free one. Memory: the requests that are outstanding.
+// requests the same handle, and so the same number: then the oldest is meant, of one call the oldest that it has not claimed,
+// and `shared()` counts. A slot is the smallest free one. Memory: the requests that are outstanding. O(1) a request and a
+// claim, but O(log n) for its slot.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <functional>
+#include <list>
+#include <optional>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -27,9 +28,8 @@ struct Request {
   bool receive = false;
   bool persistent = false;
   bool active = false;
-  bool cancelled = false;     // MPI_Cancel was called since it was posted or started
-  bool withdrawn = false;     // active by a start that is left out, because a cancel took effect
-  std::uint64_t claimed = 0;  // the call that asked for it last
+  bool cancelled = false;  // MPI_Cancel was called since it was posted or started
+  bool withdrawn = false;  // active by a start that is left out, because a cancel took effect
 
   // Whether an operation stands for what it does now, so that its completion is one, too.
   [[nodiscard]] bool has_operation() const { return slot != kNoRequest && !withdrawn; }
@@ -37,50 +37,68 @@ struct Request {
 
 class Requests {
  public:
+  using Handle = std::list<Request>::iterator;  // stays valid until its request is removed
+
   // A new request under `id`; its slot is set if it has an operation.
   Request& add(std::int64_t id, Request r, bool has_operation) {
     if (has_operation) r.slot = take_slot();
     ++outstanding_;
-    auto& queue = by_id_[id];
-    if (!queue.empty()) ++shared_;
-    queue.push_back(r);
-    return queue.back();
+    Numbered& those = by_id_[id];
+    if (!those.requests.empty()) ++shared_;
+    those.requests.push_back(r);
+    return those.requests.back();
   }
-  // The n-th oldest under `id`; null if there are fewer.
-  [[nodiscard]] Request* find(std::int64_t id, std::size_t n = 0) {
+  // The oldest under `id`; null if there is none.
+  [[nodiscard]] Request* find(std::int64_t id) {
     const auto it = by_id_.find(id);
-    return it == by_id_.end() || n >= it->second.size() ? nullptr : &it->second[n];
+    return it == by_id_.end() ? nullptr : &it->second.requests.front();
   }
-  // Takes the request of this slot (or the oldest without) under `id`.
-  void remove(std::int64_t id, std::uint32_t slot) {
+  // The oldest under `id` that completion call `call` has not claimed, which it does now; none if there is none. A call
+  // removes nothing before it has claimed all that it asks for.
+  [[nodiscard]] std::optional<Handle> claim(std::int64_t id, std::uint64_t call) {
     const auto it = by_id_.find(id);
-    if (it == by_id_.end()) return;
-    auto& queue = it->second;
-    const auto at = std::ranges::find(queue, slot, &Request::slot);
-    if (at == queue.end()) return;
-    if (slot != kNoRequest) free_.push(slot);
+    if (it == by_id_.end()) return std::nullopt;
+    Numbered& those = it->second;
+    if (those.call != call) {
+      those.call = call;
+      those.unclaimed = those.requests.begin();
+    }
+    if (those.unclaimed == those.requests.end()) return std::nullopt;
+    return those.unclaimed++;
+  }
+  // `r` is one under `id`.
+  void remove(std::int64_t id, Handle r) {
+    const auto it = by_id_.find(id);
+    if (r->slot != kNoRequest) free_.push(r->slot);
     --outstanding_;
-    queue.erase(at);
-    if (queue.empty()) by_id_.erase(it);
+    it->second.requests.erase(r);
+    if (it->second.requests.empty()) by_id_.erase(it);
+  }
+  void remove_oldest(std::int64_t id) {
+    if (const auto it = by_id_.find(id); it != by_id_.end()) remove(id, it->second.requests.begin());
   }
   [[nodiscard]] std::uint64_t outstanding() const { return outstanding_; }
   [[nodiscard]] std::uint64_t shared() const { return shared_; }
   // Calls f(request) for each, in no order.
   template <class F>
   void for_each(F&& f) const {
-    for (const auto& [id, queue] : by_id_)
-      for (const Request& r : queue) f(r);
+    for (const auto& [id, those] : by_id_)
+      for (const Request& r : those.requests) f(r);
   }
 
  private:
+  struct Numbered {
+    std::list<Request> requests;  // the oldest first
+    std::uint64_t call = 0;       // that claimed last; `unclaimed` means nothing to others
+    Handle unclaimed;
+  };
   std::uint32_t take_slot() {
     if (free_.empty()) return next_slot_++;
     const std::uint32_t slot = free_.top();
     free_.pop();
     return slot;
   }
-  std::unordered_map<std::int64_t, std::vector<Request>>
-      by_id_;  // never walked into a result without sorting
+  std::unordered_map<std::int64_t, Numbered> by_id_;  // never walked into a result without sorting
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_;
   std::uint32_t next_slot_ = 0;
   std::uint64_t outstanding_ = 0, shared_ = 0;

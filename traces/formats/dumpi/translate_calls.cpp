@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "traces/formats/dumpi/translator.hpp"
 
@@ -213,7 +214,7 @@ bool Translator::give_up(OpBlock& out) {
   if (free ? slot != kNoRequest : r->active && r->has_operation()) {
     push({.kind = free ? OpKind::request_free : OpKind::cancel, .comm = r->op.comm, .request = slot}, out);
   }
-  if (free) requests_.remove(id, slot);
+  if (free) requests_.remove_oldest(id);
   return true;
 }
 
@@ -288,36 +289,28 @@ bool Translator::complete(OpKind kind, std::span<const std::int32_t> ids, OpBloc
     return fail("more requests are complete than there are indices", std::to_string(done),
                 fmt::format("at most {}", indices.size()));
 
-  // What is asked for. `asked_` goes by position in the call; a request that is not there, or not active, is null.
+  // What is asked for. `asked_` goes by position in the call; a request that is not there, or not active, is none.
   ++call_;
   asked_.assign(ids.size(), {});
   list_.clear();
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] == kNullRequest) continue;
-    Request* r = nullptr;
-    for (std::size_t k = 0; (r = requests_.find(ids[i], k)) != nullptr && r->claimed == call_; ++k) {
-    }
-    if (r == nullptr) {
+    const auto r = requests_.claim(ids[i], call_);
+    if (!r) {
       if (losses_ != nullptr) ++losses_->unknown_requests;
       continue;
     }
-    r->claimed = call_;
-    if (r->persistent && !r->active) continue;
-    asked_[i] = {ids[i], r->slot, true};
-    if (r->has_operation()) list_.push_back(r->slot);
+    if ((*r)->persistent && !(*r)->active) continue;
+    asked_[i] = r;
+    if ((*r)->has_operation()) list_.push_back((*r)->slot);
   }
   if (any || some) list_.insert(list_.begin(), static_cast<std::int64_t>(list_.size()));
   const std::size_t asked = list_.size();
   Op op{.kind = kind, .peer = kAnySource, .tag = kAnyTag};
 
   const auto finish_one = [&](std::size_t i, const Status* s) {
-    Asked& a = asked_[i];
-    if (!a.known) return;
-    a.known = false;
-    Request* r = nullptr;
-    for (std::size_t k = 0; (r = requests_.find(a.id, k)) != nullptr && r->slot != a.slot; ++k) {
-    }
-    if (r == nullptr) return;
+    if (!asked_[i]) return;
+    const Requests::Handle r = *std::exchange(asked_[i], std::nullopt);
     if (r->has_operation()) {
       learn(*r, s);
       if (any || some) list_.push_back(r->slot);
@@ -339,7 +332,7 @@ bool Translator::complete(OpKind kind, std::span<const std::int32_t> ids, OpBloc
     if (r->persistent) {
       r->active = r->cancelled = r->withdrawn = false;
     } else {
-      requests_.remove(a.id, a.slot);
+      requests_.remove(ids[i], r);
     }
   };
   if (any) {

@@ -160,12 +160,7 @@ class Translator {
   std::uint16_t last_thread_ = 0;
   std::vector<bool> thread_seen_;
   std::uint64_t call_ = 0;  // completion calls
-  struct Asked {
-    std::int64_t id = 0;
-    std::uint32_t slot = kNoRequest;
-    bool known = false;
-  };
-  std::vector<Asked> asked_;
+  std::vector<std::optional<Requests::Handle>> asked_;
   std::vector<std::int64_t> list_;
   std::int32_t list32_[1] = {};
 };
