@@ -1,5 +1,6 @@
 // A trace -> an OTF2 archive -> a trace: the same messages in the same order, and nothing that otf2-print minds.
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include <cstdio>
 #include <numeric>
