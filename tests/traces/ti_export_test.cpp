@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
@@ -74,6 +75,51 @@ TEST(TiExport, ACollectiveOfOneRankAloneHasNoLine) {
   const Exported e = ti_of(t);
   EXPECT_EQ(e.lines, "0 isend 1 5 8 6\n0 wait 0 1 5\n0 barrier\n");
   EXPECT_THAT(e.warnings, IsEmpty());
+}
+
+// What is within them is read back, what is beyond is not written.
+TEST(TiExport, TimesAndSizesAreThoseThatTheReaderTakes) {
+  constexpr std::int64_t kTooLarge = 4'600'000'000'000'000'000;
+  const auto refused = [](const std::function<void(MemoryTrace&)>& add) {
+    MemoryTrace t(2);
+    add(t);
+    return ti_of(t).lines;
+  };
+  const TempDir dir;
+  MemoryTrace most(2);
+  most.compute(0, Duration(std::int64_t{9} * 1'000'000'000'000'000'000));
+  most.p2p(0, OpKind::send, 1, 0, kTooLarge - 1024);  // doubles of this size are 512 apart
+  most.p2p(1, OpKind::recv, 0, 0, kTooLarge - 1024);
+  ASSERT_TRUE(export_trace(most, "ti", dir.path("t")));
+  const auto back = open_trace({dir.path("t")});
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ((*back)->totals().messages, 1u);
+  EXPECT_EQ(refused([](MemoryTrace& t) { t.compute(0, Duration(INT64_MAX)); }),
+            "by hand: rank 0, operation 0: error: not supported: SimGrid TI text cannot say this "
+            "compute: it is of more than 9e6 seconds");
+  for (const OpKind kind : {OpKind::send, OpKind::irecv, OpKind::bsend_init})
+    EXPECT_THAT(refused([kind](MemoryTrace& t) {
+                  t.p2p(0, kind, 1, 0, kTooLarge, CommId(0), kind == OpKind::send ? kNoRequest : 0);
+                }),
+                HasSubstr("it is of 4.6e18 bytes or more"));
+  EXPECT_THAT(refused([](MemoryTrace& t) { t.collective(0, OpKind::bcast, 0, kTooLarge, CommId(0)); }),
+              HasSubstr("operation 0: error: not supported: SimGrid TI text cannot say this bcast: it is of "
+                        "4.6e18 bytes or more"));
+  // Of all ranks together.
+  const auto of_three = [&](Op op, const std::vector<std::int64_t>& list) {
+    MemoryTrace t(3);
+    t.add(0, op, list);
+    return ti_of(t).lines;
+  };
+  const std::int64_t third = kTooLarge / 3 + 1;
+  EXPECT_THAT(
+      of_three({.kind = OpKind::allgatherv, .peer = kAnySource, .amount = third}, {third, third, third}),
+      HasSubstr("this allgatherv: it is of 4.6e18 bytes or more"));
+  EXPECT_THAT(of_three({.kind = OpKind::alltoallv, .peer = kAnySource, .amount = 3},
+                       {3, 1, 1, 1, INT64_MAX, INT64_MAX, 2}),
+              HasSubstr("this alltoallv: it is of 4.6e18 bytes or more"));
+  EXPECT_THAT(of_three({.kind = OpKind::reduce_scatter_block, .peer = kAnySource, .amount = third}, {}),
+              HasSubstr("this reduce_scatter_block: it is of 4.6e18 bytes or more"));
 }
 
 TEST(TiExport, PollsAreLeftOutAndCounted) {

@@ -284,6 +284,32 @@ TEST(GoalExport, WhatItCannotSayIsRefusedWithItsPosition) {
   EXPECT_THAT(goal_of(t), HasSubstr("GOAL: collectives without somebody who knows their algorithms"));
 }
 
+// What is within them is read back, what is one beyond is not written.
+TEST(GoalExport, TimesAndSizesAreThoseThatTheReaderTakes) {
+  const auto with = [](std::int64_t nanoseconds, std::int64_t bytes) {
+    MemoryTrace t(2);
+    t.compute(0, Duration(nanoseconds * 1000));
+    t.p2p(0, OpKind::send, 1, 0, bytes);
+    t.p2p(1, OpKind::recv, 0, 0, bytes);
+    return t;
+  };
+  constexpr auto kTime = static_cast<std::int64_t>(goal::kMaxNanoseconds) - 1;
+  constexpr auto kBytes = static_cast<std::int64_t>(goal::kMaxBytes);
+  for (const char* format : {"goal", "goal-binary"}) {
+    const TempDir dir;
+    MemoryTrace most = with(kTime, kBytes);
+    ASSERT_TRUE(export_trace(most, format, dir.path("t")));
+    const auto back = open_trace({dir.path("t")});
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ((*back)->totals().bytes, goal::kMaxBytes);
+  }
+  MemoryTrace longer = with(kTime + 1, 1), larger = with(1, kBytes + 1);
+  EXPECT_EQ(goal_of(longer),
+            "by hand: rank 0, operation 0: error: not supported: GOAL: a computation of more than 53 days");
+  EXPECT_EQ(goal_of(larger),
+            "by hand: rank 0, operation 1: error: not supported: GOAL: a message of more than 2^62 bytes");
+}
+
 // Receives of any tag beside collectives, as the recording had them: one says itself what it took, one at its wait, a persistent one
 // at each start.
 TEST(GoalExport, ReceivesOfAnyTagThatTookWhatTheRecordingSays) {

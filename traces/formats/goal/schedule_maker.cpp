@@ -22,6 +22,7 @@ Result<void> ScheduleMaker::finish() const {
 Result<std::uint32_t> ScheduleMaker::start(const Operation& op, const Ends& after) {
   const std::uint64_t v = first_ + schedule_.ops.size();
   if (v >= kMaxOperations) return refuse("more than 2^31 operations of a rank");
+  if (op.kind != Kind::kCalc && op.size > kMaxBytes) return refuse("a message of more than 2^62 bytes");
   schedule_.ops.push_back(op);
   for (const std::uint32_t e : after) schedule_.dependencies.push_back({static_cast<std::uint32_t>(v), e});
   return static_cast<std::uint32_t>(v);
@@ -58,7 +59,8 @@ Result<std::uint32_t> ScheduleMaker::message(const Op& op, bool send, const Ends
 }
 
 Result<void> ScheduleMaker::compute(std::int64_t picoseconds) {
-  if (picoseconds > INT64_MAX - 1'000'000) return refuse("a computation of more than 106 days");
+  if (picoseconds / 1000 >= static_cast<std::int64_t>(kMaxNanoseconds))
+    return refuse("a computation of more than 53 days");
   rest_ += picoseconds;
   const std::int64_t nanoseconds = (rest_ + 500) / 1000;
   if (nanoseconds <= 0) return {};

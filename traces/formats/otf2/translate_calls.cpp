@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "traces/formats/otf2/limits.hpp"
 #include "traces/formats/otf2/sums.hpp"
 #include "traces/formats/otf2/translator.hpp"
 #include "traces/op_rules.hpp"
@@ -11,8 +12,6 @@
 
 namespace weft::traces::otf2 {
 namespace {
-
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 60;
 
 bool is_own_count(OpKind k) {
   return k == OpKind::gatherv || k == OpKind::scatterv || k == OpKind::allgatherv || k == OpKind::alltoallv ||

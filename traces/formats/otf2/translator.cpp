@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
+#include "traces/formats/otf2/limits.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/recorded_time.hpp"
 
 namespace weft::traces::otf2 {
 namespace {
 
-constexpr std::int64_t kMostPs = INT64_MAX / 4;  // of computation of a rank: 26 days
 // Values of the lists of a block before it ends, whatever its operations.
 constexpr std::size_t kBlockListValues = 1u << 17;
 

@@ -71,7 +71,7 @@ bool Parser::sleep(RankState& s, TiFields& l, OpKind kind) {
   const char* at = l.here();
   double seconds = 0;
   if (!l.number("seconds", seconds)) return false;
-  if (seconds < 0 || seconds > 9e6) {
+  if (seconds < 0 || seconds > kMaxSleepSeconds) {
     l.seek(at);
     return l.fail(at, "seconds are out of range", l.peek(), "0 to 9e6");
   }

@@ -8,6 +8,7 @@
 // communicator calls leave no line.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <map>
@@ -15,11 +16,13 @@
 #include <vector>
 
 #include "core/append_text.hpp"
+#include "core/byte_sum.hpp"
 #include "core/counted.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
 #include "traces/exports/poll_count.hpp"
 #include "traces/exports/tags.hpp"
+#include "traces/formats/ti/fields.hpp"
 #include "traces/formats/ti/wait_lines.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/request_book.hpp"
@@ -85,6 +88,8 @@ class TiWriter {
     return static_cast<int>(*tags_.message(op.comm.index(), static_cast<std::uint32_t>(op.tag)));
   }
   Result<void> can_tell(const Op& op, std::uint64_t index);
+  // Whether who reads TI text takes these sizes.
+  Result<void> sizes_in_range(const Op& op, std::span<const std::int64_t> list, std::uint64_t index) const;
   [[nodiscard]] WaitLines::Key key_of(const Op& op) const {
     const auto me = static_cast<int>(rank_);
     const bool receive = op.kind == OpKind::recv || is_receive_request(op.kind);
@@ -201,6 +206,21 @@ Result<void> TiWriter::can_tell(const Op& op, std::uint64_t index) {
   return taken ? cannot(op, *taken, ReceivedContexts::refusal()) : Result<void>();
 }
 
+Result<void> TiWriter::sizes_in_range(const Op& op, std::span<const std::int64_t> list,
+                                      std::uint64_t index) const {
+  const std::size_t world = trace_.header().ranks;
+  double most = static_cast<double>(op.amount);
+  if (op.kind == OpKind::reduce_scatter_block) most *= static_cast<double>(world);
+  // Counts of all ranks stand together, of alltoallv those to send and those to receive behind one number.
+  for (std::size_t i = list.size() % world; i < list.size(); i += world) {
+    std::uint64_t sum = 0;
+    for (const std::int64_t bytes : list.subspan(i, world))
+      sum = add_bytes(sum, static_cast<std::uint64_t>(bytes));
+    most = std::max(most, static_cast<double>(sum));
+  }
+  return most >= ti::kMaxBytes ? cannot(op, index, "it is of 4.6e18 bytes or more") : Result<void>();
+}
+
 Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l, std::uint64_t index) {
   // Of one rank alone it sends nothing and waits for nobody; what waits for its request writes nothing either.
   if (op.comm.index() != 0 && trace_.communicators()[op.comm.index()].members.size() == 1) {
@@ -211,6 +231,7 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
   if (op.comm.index() != 0 &&
       trace_.communicators()[op.comm.index()].members != trace_.communicators()[0].members)
     return cannot(op, index, "its collectives are on the world only");
+  WEFT_TRY(sizes_in_range(op, l, index));
   const std::int64_t b = op.amount;
   const auto world = static_cast<std::size_t>(trace_.header().ranks);
   switch (op.kind) {
@@ -249,9 +270,7 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
       return {};
     case OpKind::alltoallv: {
       std::int64_t received = 0;
-      for (const std::int64_t v : l.subspan(1 + world))
-        if (__builtin_add_overflow(received, v, &received))
-          return cannot(op, index, "its sizes add up to 2^63 bytes");
+      for (const std::int64_t v : l.subspan(1 + world)) received += v;
       append(out_, "{} alltoallv {}", rank_, b);
       list_of(l.subspan(1, world));
       append(out_, " {}", received);
@@ -288,6 +307,8 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
 
 Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index) {
   if (is_send(op.kind) || is_receive(op.kind)) WEFT_TRY(can_tell(op, index));
+  if (is_send(op.kind) || is_receive(op.kind) || is_send_init(op.kind) || op.kind == OpKind::recv_init)
+    WEFT_TRY(sizes_in_range(op, {}, index));
   switch (op.kind) {
     case OpKind::init:
       append(out_, "{} init\n", rank_);
@@ -302,6 +323,8 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       break;
     case OpKind::compute_time:
     case OpKind::sleep:
+      if (static_cast<double>(op.amount) / kTicksPerSecond > ti::kMaxSleepSeconds)
+        return cannot(op, index, "it is of more than 9e6 seconds");
       append(out_, "{} sleep {}\n", rank_, static_cast<double>(op.amount) / kTicksPerSecond);
       break;
     case OpKind::send:

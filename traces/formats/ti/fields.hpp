@@ -14,6 +14,9 @@
 
 namespace weft::traces::ti {
 
+inline constexpr double kMaxBytes = 4.6e18;      // a size is less: sums of two stay below 2^63
+inline constexpr double kMaxSleepSeconds = 9e6;  // 104 days: less than a time holds
+
 [[nodiscard]] inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 class TiFields {
@@ -151,7 +154,6 @@ class TiFields {
   bool nothing_more() { return at_end() || too_many(); }
 
  private:
-  static constexpr double kMaxBytes = 4.6e18;  // sums of two stay below 2^63
   bool special_rank(const char* field, bool receive, const char* at, std::int64_t v, std::int32_t& out);
   bool special_tag(bool receive, const char* at, std::int64_t v, std::int32_t& out);
   bool special_type(const char* at, std::int64_t id, int& bytes);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <utility>
 
 #include "traces/accelerator.hpp"
 #include "traces/formats/otf2/anchor_file.hpp"
@@ -113,6 +114,8 @@ void ArchiveWriter::begin(std::uint64_t location) {
   library_->events = OTF2_Archive_GetEvtWriter(library_->archive, location);
   if (library_->events == nullptr) check(OTF2_ERROR_FILE_INTERACTION);
   last_time_ = std::max<std::int64_t>(last_time_, 0);
+  outside_calls_ = outside_since_ = 0;
+  calls_open_ = 0;
 }
 
 // Every event at `time`; none where its file could not be made.
@@ -125,8 +128,16 @@ void ArchiveWriter::begin(std::uint64_t location) {
                                 kOrigin + static_cast<std::uint64_t>(time) __VA_OPT__(, ) __VA_ARGS__)); \
   } while (false)
 
-void ArchiveWriter::enter(std::int64_t time, std::uint32_t region) { WEFT_WRITE(Enter, region); }
-void ArchiveWriter::leave(std::int64_t time, std::uint32_t region) { WEFT_WRITE(Leave, region); }
+void ArchiveWriter::enter(std::int64_t time, std::uint32_t region) {
+  if (calls_open_ == 0) outside_calls_ += time - std::exchange(outside_since_, time);
+  if (region < region_of(std::int64_t{0})) ++calls_open_;
+  WEFT_WRITE(Enter, region);
+}
+void ArchiveWriter::leave(std::int64_t time, std::uint32_t region) {
+  if (calls_open_ == 0) outside_calls_ += time - std::exchange(outside_since_, time);
+  if (region < region_of(std::int64_t{0}) && --calls_open_ == 0) outside_since_ = time;
+  WEFT_WRITE(Leave, region);
+}
 std::uint32_t ArchiveWriter::named(const TraceReader& trace, const std::string& name) {
   const auto at = std::ranges::find(named_, name) - named_.begin();
   if (at == std::ssize(named_)) named_.push_back(name);

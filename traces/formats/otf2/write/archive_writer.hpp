@@ -65,6 +65,8 @@ class ArchiveWriter {
                             std::uint64_t sent, std::uint64_t received, std::uint64_t request);
   void comm_create(std::int64_t time, std::uint32_t comm);
   void comm_destroy(std::int64_t time, std::uint32_t comm);
+  // Of the events of this rank or lane so far, the time outside of calls of MPI: what who reads them takes for computation.
+  [[nodiscard]] std::int64_t outside_calls() const { return outside_calls_; }
   void end_events();
 
   // Definitions of the trace, and the archive gets its name.
@@ -85,6 +87,8 @@ class ArchiveWriter {
   std::unique_ptr<Library> library_;
   std::vector<std::uint64_t> events_;  // of each location
   std::int64_t last_time_ = 0;
+  std::int64_t outside_calls_ = 0, outside_since_ = 0;
+  std::uint64_t calls_open_ = 0;
   int failed_ = 0;  // the library's first error
   std::unordered_map<std::string, std::uint32_t> strings_;
   struct Lane {

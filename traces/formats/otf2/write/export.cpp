@@ -7,6 +7,7 @@
 
 #include "traces/exports/export.hpp"
 #include "traces/exports/poll_count.hpp"
+#include "traces/formats/otf2/limits.hpp"
 #include "traces/formats/otf2/write/export_rank.hpp"
 #include "traces/formats/otf2/write/replayed.hpp"
 
@@ -55,6 +56,14 @@ Result<void> end_rank(otf2::RankExporter& rank, ProgramRegion& program, std::int
   return {};
 }
 
+// Whoever reads the archive would refuse the rank.
+Error computes_too_long(const TraceReader& trace, std::uint32_t r, std::uint64_t index) {
+  Error e =
+      not_supported("an OTF2 archive in which a rank computes for more than 26 days", "a shorter program");
+  e.where = trace.position(RankId(r), index);
+  return e;
+}
+
 constexpr std::string_view kRegionsOnly =
     "regions only: an archive does not say which of them found its message";
 
@@ -69,8 +78,8 @@ Result<void> write_recorded(TraceReader& trace, std::uint32_t r, otf2::RankExpor
       const Op& op = block.ops[i];
       const std::uint64_t index = block.first_op + i;
       if (op.kind == OpKind::compute_time || op.kind == OpKind::sleep) {
-        if (__builtin_add_overflow(now, op.amount, &now))
-          return bad_input(trace.position(RankId(r), index), "the computation of the rank is out of range");
+        if (op.amount >= otf2::kMostPs - now) return computes_too_long(trace, r, index);
+        now += op.amount;
       } else if (is_compute(op.kind)) {
         Error e = not_supported("computation without a duration in an OTF2 archive of recorded time",
                                 "a trace with recorded times, or replay --export");
@@ -121,13 +130,16 @@ Result<RankOps> read_ops(TraceReader& trace, std::uint32_t r) {
 // Operations in the order in which the replay had them: a poll that hit earlier than it did in the recording runs what
 // follows earlier. Memory: the operations of one rank.
 Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedRank& replayed,
-                            otf2::RankExporter& rank, ProgramRegion program, PollCount& polls) {
+                            otf2::RankExporter& rank, ProgramRegion program, PollCount& polls,
+                            const otf2::ArchiveWriter& out) {
   WEFT_ASSIGN(const RankOps all, read_ops(trace, r));
   const auto time_of = [&](std::size_t i) {
     return i < replayed.times.size() ? replayed.times[i] : OpTime();
   };
-  const auto write = [&](std::size_t i, const OpTime& t) {
-    return rank.write(all.ops[i], all.list(all.ops[i]), i, t.begin, t.end);
+  const auto write = [&](std::size_t i, const OpTime& t) -> Result<void> {
+    WEFT_TRY(rank.write(all.ops[i], all.list(all.ops[i]), i, t.begin, t.end));
+    if (out.outside_calls() >= otf2::kMostPs) return computes_too_long(trace, r, i);
+    return {};
   };
   std::int64_t computed = 0;  // until then
   for (const OpRun& run : replayed.runs)
@@ -146,7 +158,9 @@ Result<void> write_replayed(TraceReader& trace, std::uint32_t r, const ReplayedR
   // A rank that hangs waits for nothing more.
   const std::size_t n = all.ops.size();
   const std::size_t last = n > 1 && all.is_pair(n - 2) ? n - 2 : n - 1;
-  return end_rank(rank, program, computed, n > 0 && time_of(last).end >= 0);
+  WEFT_TRY(end_rank(rank, program, computed, n > 0 && time_of(last).end >= 0));
+  if (out.outside_calls() >= otf2::kMostPs) return computes_too_long(trace, r, n - 1);
+  return {};
 }
 
 // What the accelerator of a rank did: a location for each of its lanes.
@@ -179,7 +193,7 @@ class WrittenArchive final : public ReplayedArchive {
       const ReplayedRank& of_rank = r < replayed.size() ? replayed[r] : none;
       otf2::RankExporter rank(trace, r, *out_, otf2::Matches(of_rank.matches));
       out_->begin_rank(r);
-      WEFT_TRY(write_replayed(trace, r, of_rank, rank, {trace, *out_}, polls));
+      WEFT_TRY(write_replayed(trace, r, of_rank, rank, {trace, *out_}, polls, *out_));
       out_->end_events();
     }
     for (std::uint32_t r = 0; r < replayed.size(); ++r) write_devices(trace, r, replayed[r].devices, *out_);

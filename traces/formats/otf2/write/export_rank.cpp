@@ -5,7 +5,9 @@
 
 #include <algorithm>
 
+#include "core/byte_sum.hpp"
 #include "traces/accelerator.hpp"
+#include "traces/formats/otf2/limits.hpp"
 #include "traces/op_rules.hpp"
 
 namespace weft::traces::otf2 {
@@ -86,6 +88,11 @@ std::uint32_t RankExporter::rank_in(CommId comm, std::int64_t world) {
 
 // --- messages ---
 
+Result<void> RankExporter::in_range(const Op& op, std::int64_t bytes, std::uint64_t index) const {
+  if (static_cast<std::uint64_t>(bytes) <= kMostBytes) return {};
+  return cannot(op, index, "the message is of more than 2^60 bytes");
+}
+
 Result<void> RankExporter::send(const Op& op, std::int64_t time) {
   if (op.peer >= 0) out_.send(time, rank_in(op.comm, op.peer), op.comm.index(), op.tag, op.amount);
   return {};
@@ -115,6 +122,7 @@ Result<void> RankExporter::receive(const Op& op, std::span<const std::int64_t> l
   const std::uint64_t by = (op.flags & kPairedRecv) != 0 ? index - 1 : index;
   const auto m = matched(op, list, by, kNoRequest);
   if (!m) return unknown_match(op, index);
+  WEFT_TRY(in_range(op, m->bytes, index));
   out_.recv(time, rank_in(op.comm, m->peer), op.comm.index(), static_cast<std::int32_t>(m->tag), m->bytes);
   return {};
 }
@@ -169,6 +177,7 @@ Result<void> RankExporter::complete_receive(const Op& completion, const Op& op, 
     return {};
   }
   if (!m) return unknown_match(op, posted);
+  WEFT_TRY(in_range(op, m->bytes, posted));
   out_.irecv(time, rank_in(op.comm, m->peer), op.comm.index(), static_cast<std::int32_t>(m->tag), m->bytes,
              p.id);
   return {};
@@ -293,24 +302,22 @@ Result<RankExporter::Totals> RankExporter::totals(const Op& op, std::span<const 
   const auto sum = [&](std::size_t from, std::size_t count) {
     all = 0;
     for (std::size_t i = from; i < from + count && i < list.size(); ++i)
-      all += static_cast<std::uint64_t>(list[i]);
+      all = add_bytes(all, static_cast<std::uint64_t>(list[i]));
     return all;
   };
-  if (bytes != 0 && n > (std::uint64_t{1} << 60) / bytes)
-    return cannot(op, index, "the sum over the communicator is beyond 2^60 bytes");
   Totals t;
   switch (blocking_form(op.kind)) {
     case OpKind::barrier:
       break;
     case OpKind::bcast:
-      t = {root ? n * bytes : 0, bytes};
+      t = {root ? times_bytes(n, bytes) : 0, bytes};
       break;
     case OpKind::gather:
     case OpKind::reduce:
-      t = {bytes, root ? n * bytes : 0};
+      t = {bytes, root ? times_bytes(n, bytes) : 0};
       break;
     case OpKind::scatter:
-      t = {root ? n * bytes : 0, bytes};
+      t = {root ? times_bytes(n, bytes) : 0, bytes};
       break;
     case OpKind::gatherv:
       t = {bytes, root ? sum(0, n) : 0};
@@ -319,7 +326,7 @@ Result<RankExporter::Totals> RankExporter::totals(const Op& op, std::span<const 
       t = {root ? sum(0, n) : 0, bytes};
       break;
     case OpKind::allgatherv:
-      t = {n * bytes, sum(0, n)};
+      t = {times_bytes(n, bytes), sum(0, n)};
       break;
     case OpKind::alltoallv:
     case OpKind::alltoallw:
@@ -327,18 +334,20 @@ Result<RankExporter::Totals> RankExporter::totals(const Op& op, std::span<const 
       t.received = sum(1 + n, n);
       break;
     case OpKind::reduce_scatter:
-      t = {bytes, me < list.size() ? n * static_cast<std::uint64_t>(list[me]) : 0};
+      t = {bytes, me < list.size() ? times_bytes(n, static_cast<std::uint64_t>(list[me])) : 0};
       break;
     case OpKind::scan:
-      t = {(n - me) * bytes, (me + 1) * bytes};
+      t = {times_bytes(n - me, bytes), times_bytes(me + 1, bytes)};
       break;
     case OpKind::exscan:
-      t = {(n - me - 1) * bytes, me * bytes};
+      t = {times_bytes(n - me - 1, bytes), times_bytes(me, bytes)};
       break;
     default:
-      t = {n * bytes, n * bytes};
+      t = {times_bytes(n, bytes), times_bytes(n, bytes)};
       break;
   }
+  if (std::max(t.sent, t.received) > kMostBytes)
+    return cannot(op, index, "the sum over the communicator is beyond 2^60 bytes");
   return t;
 }
 
@@ -411,6 +420,7 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
       return {};
     }
   }
+  if ((is_send(op.kind) || is_send_init(op.kind)) && op.peer >= 0) WEFT_TRY(in_range(op, op.amount, index));
   if (op.kind == OpKind::finalize) WEFT_TRY(wait_for_what_is_left(begin));
   if (!in_sendrecv_) out_.enter(begin, region_of(op.kind));
   const bool second_half = in_sendrecv_;

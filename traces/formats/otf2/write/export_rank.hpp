@@ -72,6 +72,8 @@ class RankExporter {
   struct Totals {
     std::uint64_t sent = 0, received = 0;
   };
+  // Whether an archive may have a message of so many bytes.
+  [[nodiscard]] Result<void> in_range(const Op& op, std::int64_t bytes, std::uint64_t index) const;
   [[nodiscard]] Error cannot(const Op& op, std::uint64_t index, const std::string& why) const;
   // Rank of a world rank in a communicator.
   [[nodiscard]] std::uint32_t rank_in(CommId comm, std::int64_t world);
