@@ -93,13 +93,13 @@ void largest_first(std::vector<Growth>& list) {
                    [](const Growth& x, const Growth& y) { return x.seconds > y.seconds; });
 }
 
-// What a platform can have.
 // Of all messages, as their latency is; RunFacts' mean is of those that the trace has.
 double hops_of_all(const predict::RunFacts& run) {
   const auto& all = run.result->network;
   return all.count == 0 ? 0 : static_cast<double>(all.hops) / static_cast<double>(all.count);
 }
 
+// What a platform can have: all but the waits of ranks for each other.
 std::vector<Growth> own_causes(const predict::RunFacts& run, const predict::RunFacts& best, const Parts& now,
                                const Parts& then, const predict::RunDigest& mine,
                                const predict::RunDigest& other) {

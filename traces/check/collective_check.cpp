@@ -351,23 +351,21 @@ bool CollectiveCheck::may_leave(const Op& op, std::uint32_t rank, std::uint64_t 
   return false;
 }
 
-std::vector<std::uint32_t> CollectiveCheck::missing(const Op& op, std::uint32_t rank, std::uint64_t k,
-                                                    bool synchronous) {
-  constexpr std::size_t kMax = 16;
+std::optional<std::uint32_t> CollectiveCheck::missing(const Op& op, std::uint32_t rank, std::uint64_t k,
+                                                      bool synchronous) {
   State& s = state(op.comm);
   const Instance* i = find(s, k);
-  std::vector<std::uint32_t> out;
-  if (i == nullptr) return out;
+  if (i == nullptr) return std::nullopt;
   const Needs who = synchronous ? Needs::kAll : needs(op.kind, op.peer == static_cast<std::int32_t>(rank));
-  if (who == Needs::kRoot) return {static_cast<std::uint32_t>(op.peer)};
+  if (who == Needs::kRoot) return static_cast<std::uint32_t>(op.peer);
   const auto& members = communicators_[op.comm.index()].members;
   const std::size_t me = s.position.at(rank);
   const std::size_t end = who == Needs::kBelow ? me : members.size();
-  for (std::size_t m = i->below; m < end && out.size() < kMax; ++m)
+  for (std::size_t m = i->below; m < end; ++m)
     if (!i->here[m] &&
         (who != Needs::kSources || std::ranges::count(neighbors_of(i->lists[me]).sources, members[m]) > 0))
-      out.push_back(static_cast<std::uint32_t>(members[m]));
-  return out;
+      return static_cast<std::uint32_t>(members[m]);
+  return std::nullopt;
 }
 
 std::vector<CollectiveCheck::Fault> CollectiveCheck::unfinished() const {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -40,9 +41,9 @@ class CollectiveCheck {
   // May `rank` leave instance `k` of op.comm? Buffered: once the data it needs can have come. Synchronous:
   // once all members are there.
   [[nodiscard]] bool may_leave(const Op& op, std::uint32_t rank, std::uint64_t k, bool synchronous);
-  // Members that `rank` waits for, at most 16, in order of rank in the communicator.
-  [[nodiscard]] std::vector<std::uint32_t> missing(const Op& op, std::uint32_t rank, std::uint64_t k,
-                                                   bool synchronous);
+  // The first member, by rank in the communicator, that `rank` waits for; none: for nobody.
+  [[nodiscard]] std::optional<std::uint32_t> missing(const Op& op, std::uint32_t rank, std::uint64_t k,
+                                                     bool synchronous);
   // Instances that some members never reached.
   [[nodiscard]] std::vector<Fault> unfinished() const;
 

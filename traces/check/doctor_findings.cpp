@@ -52,12 +52,10 @@ std::optional<std::uint32_t> Doctor::waits_for(std::uint32_t r, std::string& wha
   }
   if (is_collective(on.kind) || is_comm_create(on.kind)) {
     what = fmt::format("{} on {}", prefix, trace_.communicators()[on.comm.index()].name);
-    for (const std::uint32_t m : collectives_.missing(on, r, instance, synchronous_)) {
-      what += fmt::format(" waits for rank {}", m);
-      if (stuck(m)) return m;
-      return std::nullopt;
-    }
-    return std::nullopt;
+    const auto m = collectives_.missing(on, r, instance, synchronous_);
+    if (!m) return std::nullopt;
+    what += fmt::format(" waits for rank {}", *m);
+    return stuck(*m) ? m : std::nullopt;
   }
   if (on.kind == OpKind::recv && (on.flags & kPairedRecv) != 0 && me.pair_open &&
       (me.current_done || on.peer == kProcNull)) {
@@ -94,7 +92,6 @@ void Doctor::report_blocked() {
   };
   std::vector<std::uint32_t> seen(n, 0);  // the walk that saw it
   std::uint32_t walk = 0;
-  std::uint64_t others = 0;
   for (std::uint32_t start = 0; start < n; ++start) {
     if (!ranks_[start].blocked) continue;
     if (!next[start] && !synchronous_) {
@@ -108,10 +105,7 @@ void Doctor::report_blocked() {
       seen[r] = walk;
       r = *next[r];
     }
-    if (seen[r] != walk || !next[r]) {
-      ++others;
-      continue;
-    }
+    if (seen[r] != walk || !next[r]) continue;
     std::string text =
         synchronous_ ? "depends on buffering: with synchronous sends this is a deadlock: " : "deadlock: ";
     const std::uint32_t first = r;

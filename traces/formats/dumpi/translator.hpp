@@ -83,7 +83,6 @@ class Translator {
 
   // time
   void enter(const Record& r);
-  bool pause(std::int64_t ps);
   void idle_poll();
   void miss(const Op& op, OpBlock& out);
   void flush_polls(OpBlock& out);

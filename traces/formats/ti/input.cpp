@@ -108,7 +108,7 @@ std::optional<Numbered> numbered(const std::string& name) {
 }
 
 // Finds the one family of numbered names 0..n-1 or 1..n (SMPI writes rank + 1). Returns, by rank, positions
-// in `names`. `preferred` narrows the choice when there are several families.
+// in `names`. Of several families the one whose names end in "rank", "rank-" or "rank_" and the number is meant.
 Result<std::vector<std::size_t>> by_number(const std::string& where, const std::vector<std::string>& names) {
   std::map<std::string, std::map<std::uint64_t, std::size_t>> families;
   for (std::size_t i = 0; i < names.size(); ++i)
