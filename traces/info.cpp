@@ -2,12 +2,34 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "core/byte_sum.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/send_counter.hpp"
 
 namespace weft::traces {
+
+void OpSums::add(const Op& op) {
+  Kind& kind = kinds[static_cast<std::size_t>(op.kind)];
+  ++kind.count;
+  const AmountUnit unit = rules_of(op.kind).amount;
+  if (unit == AmountUnit::kBytes) kind.bytes = add_bytes(kind.bytes, static_cast<std::uint64_t>(op.amount));
+  if (unit == AmountUnit::kFlops) flops += op.flops();
+}
+
+Result<void> OpSums::can_be_told() const {
+  for (std::size_t k = 0; k < kinds.size(); ++k)
+    if (kinds[k].bytes == kTooManyBytes)
+      return bad_input({}, kBytesPastTheEnd, std::string(op_name(static_cast<OpKind>(k))));
+  if (!std::isfinite(flops)) return bad_input({}, "more flops in all than a number holds", "computation");
+  return {};
+}
+
+Result<void> can_be_told(const TraceTotals& totals) {
+  if (totals.bytes == kTooManyBytes) return bad_input({}, kBytesPastTheEnd, "messages");
+  return {};
+}
 
 Result<TraceInfo> scan_trace(TraceReader& trace) {
   TraceInfo info;
@@ -33,12 +55,7 @@ Result<TraceInfo> scan_trace(TraceReader& trace) {
           ++size.count;
           size.bytes = add_bytes(size.bytes, static_cast<std::uint64_t>(sent.bytes));
         });
-        auto& kind = info.kinds[static_cast<std::size_t>(op.kind)];
-        ++kind.count;
-        const AmountUnit unit = rules_of(op.kind).amount;
-        if (unit == AmountUnit::kBytes)
-          kind.bytes = add_bytes(kind.bytes, static_cast<std::uint64_t>(op.amount));
-        if (unit == AmountUnit::kFlops) info.flops += op.flops();
+        info.add(op);
         if (op.kind == OpKind::compute_time) info.compute += Duration(op.amount);
         if (is_collective(op.kind)) {
           ++info.communicators[op.comm.index()].collectives;
@@ -53,10 +70,8 @@ Result<TraceInfo> scan_trace(TraceReader& trace) {
     info.most_ops = std::max(info.most_ops, ops);
   }
   info.totals = counter.totals();
-  for (std::size_t k = 0; k < info.kinds.size(); ++k)
-    if (info.kinds[k].bytes == kTooManyBytes)
-      return bad_input({}, kBytesPastTheEnd, std::string(op_name(static_cast<OpKind>(k))));
-  if (info.totals.bytes == kTooManyBytes) return bad_input({}, kBytesPastTheEnd, "messages");
+  WEFT_TRY(info.can_be_told());
+  WEFT_TRY(can_be_told(info.totals));
   return info;
 }
 

@@ -9,23 +9,33 @@
 
 namespace weft::traces {
 
-struct TraceInfo {
+// Sums over operations.
+struct OpSums {
   struct Kind {
     std::uint64_t count = 0;
     std::uint64_t bytes = 0;  // of kinds whose amount is bytes
   };
+  std::array<Kind, kOpKindCount> kinds{};
+  double flops = 0;
+
+  void add(const Op& op);
+  // Whether they are figures: kBadInput where bytes of a kind or flops are more than a number holds.
+  [[nodiscard]] Result<void> can_be_told() const;
+};
+// The same of the bytes of all messages.
+[[nodiscard]] Result<void> can_be_told(const TraceTotals& totals);
+
+struct TraceInfo : OpSums {
   struct Comm {  // messages and bytes as SendCounter counts them: the sums are those of `totals`
     std::uint64_t messages = 0;
     std::uint64_t bytes = 0;
     std::uint64_t collectives = 0;
   };
   TraceTotals totals;
-  std::array<Kind, kOpKindCount> kinds{};
   std::vector<Comm> communicators;
   // [0] = empty messages, [i] = sends of 2^(i-1) to 2^i - 1 bytes.
   std::array<Kind, 65> sizes{};
   std::vector<std::uint64_t> region_counts;  // region_begin of each
-  double flops = 0;
   TimeSum compute;
   std::uint64_t polls_missed = 0;  // Iprobe, Improbe
   std::uint64_t polls_hit = 0;

@@ -10,6 +10,7 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "traces/formats.hpp"
+#include "traces/info.hpp"
 #include "traces/trace_warnings.hpp"
 #include "traces/weft/copy.hpp"
 
@@ -26,6 +27,10 @@ struct ImportOptions {
 Result<void> import_trace(const ImportOptions& o) {
   const auto start = std::chrono::steady_clock::now();
   WEFT_ASSIGN(const auto trace, traces::open_trace(o.inputs, o.from));
+  if (auto told = traces::can_be_told(trace->totals()); !told) {
+    told.error().where = o.inputs[0];
+    return told;
+  }
   Progress progress(o.common.progress_mode(), "import", trace->totals().ops, "ops");
   WEFT_ASSIGN(const std::uint64_t size,
               traces::copy_to_weft(*trace, o.output, [&](std::uint64_t done) { progress.update(done); }));

@@ -32,6 +32,28 @@ std::vector<DumpiWriter> small_program() {
   return r;
 }
 
+// Two ranks send 16 messages of 2^59 bytes, or one 17: 2^64 bytes, and more.
+TEST(Dumpi, AnImportTellsNoTotalThatIsNone) {
+  const Workspace w;
+  for (const int more : {-1, 0, 1}) {
+    std::vector<DumpiWriter> r(2);
+    for (int rank = 0; rank < 2; ++rank) {
+      r[rank].init();
+      r[rank].type_contiguous(1 << 27, kDumpiDouble, 40);
+      for (int i = 0; i < 16 + rank * more; ++i) r[rank].send(1 << 29, 40, 1 - rank, 1);
+      r[rank].finalize();
+    }
+    write_dumpi(w.path() + "/large", r);
+    const Outcome o = w.weft("import large -o large.weft --json -");
+    EXPECT_EQ(o.exit_code, more < 0 ? 0 : 3) << o.err;
+    if (more < 0)
+      EXPECT_THAT(o.out, HasSubstr(std::to_string(std::uint64_t{31} << 59)));
+    else
+      EXPECT_EQ(o.err, "large: error: more bytes in all than 64 bits hold; got \"messages\"\n");
+    std::filesystem::remove_all(w.path() + "/large");
+  }
+}
+
 TEST(Dumpi, AFolderIsReplayedInTheTimeThatItsProgramTakes) {
   const Workspace w;
   write_dumpi(w.path() + "/d", small_program());

@@ -1,6 +1,7 @@
 // OTF2 archives of as much time and of as many bytes as there may be, and of more: what is written is read back.
 #include <gmock/gmock.h>
 
+#include "core/byte_sum.hpp"
 #include "tests/support/memory_trace.hpp"
 #include "tests/traces/otf2/otf2_testing.hpp"
 #include "traces/exports/export.hpp"
@@ -105,6 +106,24 @@ TEST(Otf2Limits, OfAReplayItIsTheTimeOutsideOfCalls) {
   for (const bool ends : {true, false}) {
     EXPECT_EQ(archived(false, ends), "");
     EXPECT_THAT(archived(true, ends), HasSubstr(kTooLong));
+  }
+}
+
+// 32 messages of 2^59 bytes are 2^64; of 33 a sum that wraps is that of one.
+TEST(Otf2Limits, MoreBytesInAllThanAreCountedAreNoFigure) {
+  for (const int messages : {31, 32, 33}) {
+    const TempDir dir;
+    {
+      Otf2Writer w(dir.path("a"), 2);
+      for (std::uint32_t r = 0; r < 2; ++r) w[r].enter("MPI_Init").leave();
+      for (int i = 0; i < messages; ++i) {
+        w[0].enter("MPI_Send").send(1, 7, std::uint64_t{1} << 59).leave();
+        w[1].enter("MPI_Recv").recv(0, 7, std::uint64_t{1} << 59).leave();
+      }
+    }
+    const auto t = opened(dir.path("a"));
+    ASSERT_TRUE(t);
+    EXPECT_EQ(t->totals().bytes, messages == 31 ? std::uint64_t{31} << 59 : kTooManyBytes) << messages;
   }
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "core/byte_sum.hpp"
 #include "core/source_pos.hpp"
 #include "traces/conditional_steps.hpp"
 #include "traces/formats.hpp"
@@ -176,7 +177,7 @@ Result<void> DumpiReader::survey(std::uint32_t rank, CommLog& log, Losses& losse
     r.ops = totals.ops;
     totals_.ops += totals.ops;
     totals_.messages += totals.messages;
-    totals_.bytes += totals.bytes;
+    totals_.bytes = add_bytes(totals_.bytes, totals.bytes);
     return {};
   }
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/byte_sum.hpp"
 #include "traces/formats/otf2/limits.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/recorded_time.hpp"
@@ -81,7 +82,7 @@ void Translator::count(const Op& op) {
   ++totals_.ops;
   if (!is_send(op.kind) || op.peer < 0) return;
   ++totals_.messages;
-  totals_.bytes += static_cast<std::uint64_t>(op.amount);
+  totals_.bytes = add_bytes(totals_.bytes, static_cast<std::uint64_t>(op.amount));
 }
 
 // Where it stands since the start of the rank.
