@@ -13,7 +13,9 @@ namespace weft {
 // `what` in the singular.
 [[nodiscard]] inline std::string counted(std::uint64_t n, std::string_view what) {
   std::string out = show_count(static_cast<double>(n)) + ' ' + std::string(what);
-  if (n != 1) out += what.ends_with("ch") || what.ends_with('s') || what.ends_with('x') ? "es" : "s";
+  const bool hisses =
+      what.ends_with("ch") || what.ends_with("sh") || what.ends_with('s') || what.ends_with('x');
+  if (n != 1) out += hisses ? "es" : "s";
   return out;
 }
 

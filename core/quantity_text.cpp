@@ -177,7 +177,10 @@ Result<double> parse_ratio(std::string_view text, std::string_view where) {
   if (!den || !den->unit.empty() || den->value == 0)
     return bad_input(std::string(where), "not a number", std::string(text),
                      "a number or a fraction like 1/5");
-  return num->value / den->value;
+  const double ratio = num->value / den->value;
+  if (!std::isfinite(ratio))
+    return bad_input(std::string(where), "number is too large", std::string(text), "at most 1.8e308");
+  return ratio;
 }
 
 Result<std::int64_t> parse_integer(std::string_view text, std::int64_t lo, std::int64_t hi,

@@ -27,6 +27,13 @@ TEST(QuantityText, TimeIsRoundedToTheNearestPicosecond) {
   EXPECT_EQ(parse_duration("0", "t").value().count(), 0);
 }
 
+TEST(QuantityText, CountsAreOneOrSeveralOfSomething) {
+  EXPECT_EQ(counted(1, "flush"), "1 flush");
+  EXPECT_EQ(counted(2, "flush"), "2 flushes");
+  EXPECT_EQ(counted(0, "switch"), "0 switches");
+  EXPECT_EQ(counted(1200, "message"), "1,200 messages");
+}
+
 TEST(QuantityText, SizesAndRatios) {
   EXPECT_EQ(parse_bytes("64KiB", "t").value().value(), 65536);
   EXPECT_EQ(parse_bytes("300MiB", "t").value().value(), 300ll << 20);
@@ -42,7 +49,8 @@ TEST(QuantityText, BareNumbersNegativesAndNonsenseAreErrorsThatSayWhatWasExpecte
   for (const char* bad : {"1", "-1us", "us", "1 lightyear", "1e30s", "1.5"})
     EXPECT_FALSE(parse_duration(bad, "t")) << bad;
   for (const char* bad : {"1", "1.5B", "-4B", "1e40B", "KiB"}) EXPECT_FALSE(parse_bytes(bad, "t")) << bad;
-  for (const char* bad : {"1/0", "a/b", "1/", "", "1us"}) EXPECT_FALSE(parse_ratio(bad, "t")) << bad;
+  for (const char* bad : {"1/0", "a/b", "1/", "", "1us", "1e308/1e-5", "1/1e-320"})
+    EXPECT_FALSE(parse_ratio(bad, "t")) << bad;
   for (const char* bad : {"", "1.5", "x", "11", "-1", "99999999999999999999"})
     EXPECT_FALSE(parse_integer(bad, 0, 10, "t")) << bad;
   EXPECT_EQ(parse_bandwidth("100", "p.textproto:3:9").error().message(),

@@ -6,15 +6,18 @@
 
 #include "core/rng.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/memory_trace.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/check/check.hpp"
 #include "traces/exports/export.hpp"
+#include "traces/info.hpp"
 #include "traces/synthetic/pattern.hpp"
 #include "traces/weft/copy.hpp"
 
 namespace weft::traces {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Args = std::vector<std::pair<std::string, std::string>>;
 
@@ -377,6 +380,41 @@ TEST(Synthetic, MoreBytesThanAreCountedAreRefused) {
   };
   EXPECT_EQ(make("ring", ring("8388607"))->totals().bytes, ((1ull << 24) - 2) << 40);
   EXPECT_THAT(error_of("ring", ring("8388608")), HasSubstr("more bytes in all than 64 bits hold"));
+}
+
+// An alltoallv over all of 2^17 x 2^17 x 2^17 points of 2^10 bytes is 2^61 bytes: two iterations of four are 2^64.
+TEST(Synthetic, MoreBytesOfCollectivesThanAreCountedAreRefused) {
+  const auto fft = [](const char* iterations) {
+    return Args{{"grid", "2x2"},
+                {"cells", "131072x131072x131072"},
+                {"element-bytes", "1024"},
+                {"iterations", iterations}};
+  };
+  EXPECT_NE(make("fft", fft("1")), nullptr);
+  EXPECT_THAT(error_of("fft", fft("2")),
+              AllOf(HasSubstr("more bytes in all than 64 bits hold"), HasSubstr("alltoallv")));
+}
+
+TEST(Synthetic, MoreFlopsThanANumberHoldsAreRefused) {
+  const auto with = [](const char* kind, Args args, const char* flops) {
+    args.emplace_back("flops", flops);
+    return error_of(kind, args);
+  };
+  const char* const what = "more flops in all than a number holds";
+  // Of one operation, and of all.
+  EXPECT_THAT(with("sweep", {{"grid", "1x1"}}, "1e308"), HasSubstr(what));
+  EXPECT_THAT(with("ring", {{"ranks", "2"}, {"iterations", "100"}}, "1e308"), HasSubstr(what));
+  EXPECT_NE(make("ring", {{"ranks", "2"}, {"iterations", "50"}, {"flops", "1e306"}}), nullptr);
+  EXPECT_THAT(with("ring", {{"ranks", "2"}}, "1e308/1e-5"), HasSubstr("--flops: error: number is too large"));
+}
+
+// The same of what is read.
+TEST(Synthetic, SumsThatAreNoFiguresAreNotTold) {
+  ::weft::testing::MemoryTrace t(1);
+  for (int i = 0; i < 2; ++i) t.flops(0, 1e308);
+  const auto info = scan_trace(t);
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().message(), "error: more flops in all than a number holds; got \"computation\"");
 }
 
 }  // namespace

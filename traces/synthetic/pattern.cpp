@@ -8,11 +8,10 @@
 #include <optional>
 #include <utility>
 
-#include "core/byte_sum.hpp"
 #include "core/check.hpp"
-#include "core/counted.hpp"
 #include "core/of_flag.hpp"
 #include "core/quantity_text.hpp"
+#include "traces/info.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/send_counter.hpp"
 
@@ -147,8 +146,16 @@ class SyntheticTrace final : public TraceReader {
         block.clear();
         write(r, k, block);
         ops_[r] += block.ops.size();
-        for (const Op& op : block.ops) counter_.add(RankId(r), op, block.list(op));
+        for (const Op& op : block.ops) {
+          counter_.add(RankId(r), op, block.list(op));
+          sums_.add(op);
+        }
       }
+  }
+  // Whether all that there is to tell of it are figures.
+  [[nodiscard]] Result<void> can_be_told() const {
+    WEFT_TRY(sums_.can_be_told());
+    return traces::can_be_told(totals());
   }
 
   const TraceHeader& header() const override { return header_; }
@@ -225,6 +232,7 @@ class SyntheticTrace final : public TraceReader {
   std::unique_ptr<Pattern> pattern_;
   TraceHeader header_;
   SendCounter counter_;
+  OpSums sums_;
   std::vector<Communicator> communicators_;
   std::vector<std::string> regions_;
   std::vector<Cursor> cursors_;
@@ -253,11 +261,11 @@ Result<std::unique_ptr<TraceReader>> synthetic_trace(std::string_view kind, cons
     std::string command = fmt::format("weft generate {}", kind);
     for (const auto& [key, value] : args.values()) command += fmt::format(" --{} {}", key, value);
     command += fmt::format(" --seed {}", seed);
-    auto trace = trace_of_pattern(std::move(pattern), std::move(command));
-    if (trace->totals().bytes == kTooManyBytes)
-      return usage_error(fmt::format("{} sends {}", kind, kBytesPastTheEnd),
-                         counted(trace->totals().messages, "message"), "fewer or smaller ones");
-    return trace;
+    auto trace = std::make_unique<SyntheticTrace>(std::move(pattern), std::move(command));
+    if (const auto told = trace->can_be_told(); !told)
+      return usage_error(fmt::format("{} makes {}", kind, told.error().what), told.error().got,
+                         "fewer or smaller ones");
+    return std::unique_ptr<TraceReader>(std::move(trace));
   }
   return usage_error("unknown pattern", std::string(kind), known);
 }

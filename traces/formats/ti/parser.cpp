@@ -206,15 +206,13 @@ Result<void> Parser::feed(std::size_t part, std::string_view text, bool last) {
 void Parser::finish() {
   for (auto& s : states_)
     if (s) end_rank(*s);
-  const auto note = [&](std::uint64_t n, const char* what) {
-    if (n > 0) out_.add_note(fmt::format("{} {}", n, what));
+  const auto note = [&](std::uint64_t n, std::string_view what, std::string_view so) {
+    if (n > 0) out_.add_note(fmt::format("{}{}", counted(n, what), so));
   };
-  note(completed_waits_, "waits named no outstanding request and were dropped as completed before.");
-  note(comm_actions_,
-       "communicator actions were dropped: the text does not say who belongs to which communicator.");
-  note(
-      context_.null_types,
-      "messages or collectives have datatype -1 (a derived type): their size is lost and counts as 0 bytes.");
+  note(completed_waits_, "wait", " for no outstanding request: dropped as completed before.");
+  note(comm_actions_, "communicator action",
+       " dropped: the text does not say who belongs to which communicator.");
+  note(context_.null_types, "size", " of datatype -1 (a derived type): lost, 0 bytes are taken.");
   if (others_ > 0)
     out_.add_warning(
         fmt::format("{} of other ranks in files of one rank: ignored, as in SimGrid; the first at {}",
