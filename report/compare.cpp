@@ -4,8 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <string_view>
+#include <utility>
 
 #include "core/quantity_text.hpp"
 #include "network/sharing.hpp"
@@ -304,9 +307,9 @@ struct Differences {
     }
     // Routing mostly follows the platform.
     if (platform) routing = false;
+    std::map<std::pair<std::string_view, std::string_view>, std::string_view> first;  // of each platform
     for (const CompareRow& r : rows)
-      for (const CompareRow& o : rows)
-        routing |= r.platform == o.platform && r.label == o.label && r.routing != o.routing;
+      routing |= first.try_emplace({r.platform, r.label}, r.routing).first->second != r.routing;
   }
   [[nodiscard]] std::string of(const CompareRow& r, const PlatformNames& names) const {
     std::vector<std::string> with;
@@ -371,9 +374,10 @@ PlatformNames platforms_of(const std::vector<CompareRow>& rows, PlatformNames::L
   asked.reserve(rows.size());
   for (const CompareRow& r : rows) asked.push_back(&r);
   std::ranges::stable_sort(asked, {}, &CompareRow::run);
-  PlatformNames names(long_names);
-  for (const CompareRow* r : asked) names.add(r->label, r->platform);
-  return names;
+  std::vector<PlatformNames::Platform> platforms;
+  platforms.reserve(rows.size());
+  for (const CompareRow* r : asked) platforms.push_back({r->label, r->platform});
+  return {platforms, long_names};
 }
 
 std::vector<std::string> compare_answers(const std::vector<CompareRow>& rows) {

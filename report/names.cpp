@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 #include "core/check.hpp"
 #include "core/printable.hpp"
@@ -25,51 +27,57 @@ std::string TraceNames::of(const std::string& path) const {
   return printable(taken ? path : shorter);
 }
 
-void PlatformNames::add(const std::string& label, const std::string& name) {
-  const auto same = [&](const Entry& e) { return e.label == label && e.name == name; };
-  if (std::any_of(entries_.begin(), entries_.end(), same)) return;
-  entries_.push_back({label, name, predict::short_name(name), {}});
-  legend_.clear();
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    Entry& e = entries_[i];
-    const std::string name_in_text = printable(text(e));
-    const bool is_numbered = long_names_ == LongNames::kNumbered && name_in_text.size() > kLongName;
-    e.shown = !e.label.empty() ? printable(e.label) : is_numbered ? numbered(i) : name_in_text;
-    if (e.shown != name_in_text) legend_ += fmt::format("{} = {}\n", e.shown, name_in_text);
-  }
-}
+PlatformNames::PlatformNames(const std::vector<Platform>& platforms, LongNames long_names) {
+  std::vector<const Platform*> each;
+  for (const Platform& p : platforms)
+    if (const auto [at, is_new] = shown_.try_emplace(p); is_new) each.push_back(&at->first);
 
-// "P3" of the third; a number further on, by as many as there are, where somebody else has this name.
-std::string PlatformNames::numbered(std::size_t i) const {
-  for (std::size_t number = i + 1;; number += entries_.size()) {
-    std::string shown = fmt::format("P{}", number);
-    const auto has_it = [&](const Entry& e) {
-      return e.label == shown || e.name == shown || e.shorter == shown;
-    };
-    if (std::ranges::none_of(entries_, has_it)) return shown;
+  std::set<std::string> words;  // that stand for some platform already
+  // Whose a shorter name or a label is; none: of platforms with several names.
+  std::map<std::string, std::optional<std::string>> who_has_it;
+  const auto has = [&](const std::string& word, const std::string& name) {
+    words.insert(word);
+    const auto [at, is_new] = who_has_it.try_emplace(word, name);
+    if (!is_new && at->second != name) at->second.reset();
+  };
+  for (const Platform* p : each) {
+    words.insert(p->name);
+    has(predict::short_name(p->name), p->name);
+    has(p->label, p->name);
   }
-}
+  for (const Platform* p : each) {
+    std::string shorter = predict::short_name(p->name);
+    const bool taken = !who_has_it.at(shorter);
+    spelled_.try_emplace(p->name, taken ? p->name : std::move(shorter));
+  }
 
-// The shorter name, if nothing else is called so.
-const std::string& PlatformNames::text(const Entry& e) const {
-  const bool taken = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& other) {
-    return other.name != e.name && (other.shorter == e.shorter || other.label == e.shorter);
-  });
-  return taken ? e.name : e.shorter;
+  // "P3" of the third; a number further on, by as many as there are, where somebody else has this name.
+  const auto numbered = [&](std::size_t i) {
+    std::string shown = fmt::format("P{}", i + 1);
+    for (std::size_t number = i + 1; words.contains(shown);)
+      shown = fmt::format("P{}", number += each.size());
+    return shown;
+  };
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    const Platform& p = *each[i];
+    const std::string name_in_text = printable(spelled_.at(p.name));
+    const bool is_numbered = long_names == LongNames::kNumbered && name_in_text.size() > kLongName;
+    std::string& shown = shown_.at(p);
+    shown = !p.label.empty() ? printable(p.label) : is_numbered ? numbered(i) : name_in_text;
+    if (shown != name_in_text) legend_ += fmt::format("{} = {}\n", shown, name_in_text);
+  }
 }
 
 const std::string& PlatformNames::spelled(const std::string& name) const {
-  const auto at =
-      std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.name == name; });
-  WEFT_CHECK(at != entries_.end(), "a platform without a name in a sentence");
-  return text(*at);
+  const auto at = spelled_.find(name);
+  WEFT_CHECK(at != spelled_.end(), "a platform without a name in a sentence");
+  return at->second;
 }
 
 const std::string& PlatformNames::of(const std::string& label, const std::string& name) const {
-  const auto at = std::find_if(entries_.begin(), entries_.end(),
-                               [&](const Entry& e) { return e.label == label && e.name == name; });
-  WEFT_CHECK(at != entries_.end(), "a platform without a name in the table");
-  return at->shown;
+  const auto at = shown_.find({label, name});
+  WEFT_CHECK(at != shown_.end(), "a platform without a name in the table");
+  return at->second;
 }
 
 }  // namespace weft::report

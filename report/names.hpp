@@ -1,6 +1,8 @@
 // What tables and sentences call traces and platforms: as short as tells them apart.
 #pragma once
 
+#include <compare>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,24 +26,22 @@ class PlatformNames {
  public:
   // kWhole: for sentences that no legend follows.
   enum class LongNames { kNumbered, kWhole };
-  explicit PlatformNames(LongNames long_names = LongNames::kNumbered) : long_names_(long_names) {}
-  // In the order in which they are numbered; again is no harm. O(platforms), of a new one O(platforms^2).
-  void add(const std::string& label, const std::string& name);
-  // Precondition: was added.
+  struct Platform {
+    std::string label, name;
+    friend auto operator<=>(const Platform&, const Platform&) = default;
+  };
+  // In the order in which they are numbered; again is no harm. O(platforms log platforms).
+  PlatformNames(const std::vector<Platform>& platforms, LongNames long_names);
+  // Precondition: is one of them. O(log platforms).
   [[nodiscard]] const std::string& of(const std::string& label, const std::string& name) const;
-  // The name without the label, never P1. Precondition: was added.
+  // The name without the label, never P1. Precondition: is one of them. O(log platforms).
   [[nodiscard]] const std::string& spelled(const std::string& name) const;
   // A line for each platform that is called something else than its name; may be empty.
   [[nodiscard]] const std::string& legend() const { return legend_; }
 
  private:
-  struct Entry {
-    std::string label, name, shorter, shown;
-  };
-  [[nodiscard]] const std::string& text(const Entry& e) const;
-  [[nodiscard]] std::string numbered(std::size_t i) const;
-  LongNames long_names_;
-  std::vector<Entry> entries_;
+  std::map<Platform, std::string> shown_;
+  std::map<std::string, std::string> spelled_;  // by name
   std::string legend_;
 };
 

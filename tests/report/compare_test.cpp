@@ -230,6 +230,23 @@ TEST(Compare, ANumberedNameIsNobodysLabel) {
                         "\nP2 = crossbar:n=4\nP4 = crossbar:n=4,bw=16Gbps,lat=1us,speed=10Gflops\n")));
 }
 
+// Each against all others for each that comes is 10^12 comparisons: hours.
+TEST(Compare, NamesOfManyPlatformsAreMadeOnce) {
+  constexpr std::size_t kMany = 10'000;
+  std::vector<CompareRow> rows(kMany);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    rows[i].run = i;
+    rows[i].trace = "T.weft";
+    rows[i].platform = "crossbar:n=4,bw=" + std::to_string(i + 1) + "Gbps,lat=1us,speed=10Gflops";
+    rows[i].finished = true;
+    rows[i].makespan_s = 1 + 1e-3 * static_cast<double>(i);
+  }
+  EXPECT_EQ(compare_answers(rows).size(), 1u);
+  EXPECT_THAT(compare_text(rows, 200),
+              AllOf(StartsWith("T.weft: fastest on P1, 1 s; slowest on P10000, 11 s"),
+                    ::testing::EndsWith("\nP10000 = " + rows.back().platform + "\n")));
+}
+
 // A terminal would go on in the next line, as if it were another sentence.
 TEST(Compare, ALineEndInANameIsShownAsOne) {
   HandMade h("crossbar:n=4");
