@@ -287,6 +287,9 @@ Result<void> flows(const Options& o) {
   const auto begin = std::chrono::steady_clock::now();
   Done done;
   WEFT_ASSIGN(FlowRun run, build(o, done));
+  if (o.common.json.empty() && run.size() > kRowsForPeople)
+    WEFT_TRY(refuse_unused(*o.common.app, {"--no-phases"}, fmt::format("a table of {} flows", run.size()),
+                           fmt::format("--json FILE, or at most {} flows", kRowsForPeople)));
   // Phases cost memory for each change of each rate: kept where they are shown.
   const bool phases = !o.no_phases && (!o.common.json.empty() || run.size() <= kRowsForPeople);
   if (auto ended = run.run(phases); !ended) {

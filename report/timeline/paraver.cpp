@@ -183,6 +183,13 @@ void add_path_events(Records& out, const Timeline& timeline) {
   }
 }
 
+// A name is the rest of its line, and of some files as many lines as are said above them.
+std::string on_one_line(std::string name) {
+  std::ranges::replace_if(
+      name, [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return name;
+}
+
 }  // namespace
 
 std::string paraver_pcf(const Timeline& timeline) {
@@ -216,12 +223,8 @@ std::string paraver_pcf(const Timeline& timeline) {
   for (std::size_t k = 0; k < traces::kKernelCount; ++k)
     kernels.emplace_back(static_cast<std::int64_t>(k) + 1, std::string(traces::kKernelNames[k]));
   type(kKernel, "Kernel", kernels);
-  for (std::size_t i = 0; i < timeline.regions.size(); ++i) {
-    std::string name = timeline.regions[i];
-    std::replace_if(
-        name.begin(), name.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
-    regions.emplace_back(static_cast<std::int64_t>(i) + 1, std::move(name));
-  }
+  for (std::size_t i = 0; i < timeline.regions.size(); ++i)
+    regions.emplace_back(static_cast<std::int64_t>(i) + 1, on_one_line(timeline.regions[i]));
   type(kRegion, "User function", regions);
   if (!timeline.path.empty())
     type(kPathEvent, "Critical path",
@@ -380,7 +383,7 @@ std::string paraver_row(const Timeline& timeline, const std::vector<std::uint32_
   const auto names = [&](const char* level, std::uint32_t count, const char* name, auto&& more) {
     head(level, count + more.size());
     for (std::uint32_t i = 0; i < count; ++i) out += fmt::format("{} {}\n", name, i + 1);
-    for (const std::string& text : more) out += text + "\n";
+    for (const std::string& text : more) out += on_one_line(text) + "\n";
   };
   const std::vector<std::string> network(timeline.link_names.empty() ? 0 : 1, "links");
   const std::uint32_t threads = thread_count(timeline);
@@ -393,7 +396,7 @@ std::string paraver_row(const Timeline& timeline, const std::vector<std::uint32_
       if (!timeline.lanes.empty() && (timeline.lanes[r] >> l & 1) != 0)
         out += fmt::format("rank {} {}\n", r, kLaneNames[l]);
   }
-  for (const std::string& link : timeline.link_names) out += link + "\n";
+  for (const std::string& link : timeline.link_names) out += on_one_line(link) + "\n";
   return out;
 }
 

@@ -2,6 +2,7 @@
 // for on where it is open then.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <string>
@@ -133,6 +134,20 @@ TEST(RegionTracks, ThoseOpenAtTheTimeAskedForBeginThen) {
   const Timeline spilled = seen(program, some);
   EXPECT_EQ(slices(spilled, 0), Lines{});
   EXPECT_EQ(slices(spilled, 1), slices(part, 1));
+}
+
+// What Paraver reads is lines, and it counts them.
+TEST(RegionTracks, ANameWithALineEndStaysOnItsLine) {
+  Timeline t = seen({{"+0", "-0"}});
+  const auto lines = [&t] {
+    const std::string text = paraver_pcf(t) + paraver_row(t, {0});
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  t.link_names = {"up", "down"};
+  const auto before = lines();
+  t.regions[0] = "a\r\nb";
+  t.link_names = {"u\np", "down\n"};
+  EXPECT_EQ(lines(), before);
 }
 
 }  // namespace

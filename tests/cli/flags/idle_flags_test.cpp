@@ -45,6 +45,20 @@ TEST(IdleFlags, OfAReplayShowInItsJsonOrItsTables) {
                    replay + "--explain --all-links --rank-links waited --json r.json"});
 }
 
+// So many flows have no phases in the table.
+TEST(IdleFlags, OfFlowsAreThePhasesThatNothingShows) {
+  const Workspace w;
+  std::string flows = "src,dst,bytes,start\n";
+  for (int i = 0; i < 40; ++i) flows += "0,1,1MiB,0\n";
+  w.write("few.csv", flows);
+  w.write("many.csv", flows + "0,1,1MiB,0\n");
+  expect_refused(w, {{"flows many.csv --on crossbar-16 --no-phases",
+                      "a table of 41 flows has no use for --no-phases; expected --json FILE, or at most 40 "
+                      "flows"}});
+  expect_taken(w, {"flows few.csv --on crossbar-16 --no-phases",
+                   "flows many.csv --on crossbar-16 --no-phases --json f.json"});
+}
+
 TEST(IdleFlags, OfASearchAreThoseOfTheOtherKindOfSearchOrExchange) {
   const Workspace w;
   w.write("p.csv", "src,dst,bytes\n0,1,1MiB\n1,0,1MiB\n");

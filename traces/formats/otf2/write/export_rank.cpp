@@ -4,6 +4,7 @@
 #include <otf2/otf2.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "core/byte_sum.hpp"
 #include "traces/accelerator.hpp"
@@ -214,15 +215,15 @@ Result<void> RankExporter::complete(const Op& op, std::span<const std::int64_t> 
                                     std::int64_t time) {
   std::int64_t one = 0;
   const auto done = completed_requests(op, list, one);
-  std::vector<bool> gone;
   if (completes_some(op.kind) && !list.empty()) {
     // In the order that they were asked for: completed, or tested only.
     const auto asked = list.subspan(1, static_cast<std::size_t>(list[0]));
+    const std::unordered_set<std::int64_t> completed(done.begin(), done.end());
     for (const std::int64_t slot : asked) {
       const auto s = static_cast<std::uint32_t>(slot);
       const RequestBook::Entry* e = requests_.find(s);
       if (e == nullptr || !e->active) continue;
-      if (std::find(done.begin(), done.end(), slot) != done.end()) {
+      if (completed.contains(slot)) {
         WEFT_TRY(complete_one(op, s, index, time));
         requests_.complete(s);
       } else if (e->op.peer != kProcNull || is_nonblocking_collective(e->op.kind)) {
