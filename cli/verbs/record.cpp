@@ -64,15 +64,32 @@ std::vector<std::string> words_after_dashes() {
   return words;
 }
 
+constexpr std::uint64_t kMostText = 1 << 20;  // of a command or an HPL.dat
+
 std::string hpl_dat_here() {
-  for (const char* name : {"HPL.dat", "hpccinf.txt"})
-    if (::access(name, R_OK) == 0)
-      if (auto text = read_file(name, 1 << 20)) return std::move(text).value();
+  for (const char* name : {"HPL.dat", "hpccinf.txt"}) {
+    struct stat st {};
+    if (::stat(name, &st) != 0 || !S_ISREG(st.st_mode)) continue;  // what a pipe holds is for the program
+    if (auto text = read_file(name, kMostText)) return std::move(text).value();
+  }
   return {};
 }
 
-// In the spool directory: the command, for a later merge.
+// In the spool directory: the command and the HPL.dat that it found, for the merge, which may be a later one in another place.
 constexpr const char* kCommandFile = "command.txt";
+constexpr const char* kHplDatFile = "HPL.dat";
+
+std::string text_in(const std::string& folder, const char* name) {
+  auto text = read_file(folder + "/" + name, kMostText);
+  return text ? std::move(text).value() : std::string();
+}
+
+Result<void> keep_texts(const std::string& folder, const std::string& command) {
+  WEFT_TRY(write_output(folder + "/" + kCommandFile, command));
+  if (const std::string hpl_dat = hpl_dat_here(); !hpl_dat.empty())
+    return write_output(folder + "/" + kHplDatFile, hpl_dat);
+  return {};
+}
 
 // Whether the trace can be written, before the program runs for hours. A device or a pipe is left alone: opening
 // it can already be seen at its other end.
@@ -106,8 +123,8 @@ void remove_spools(const std::string& folder) {
   if (DIR* dir = ::opendir(folder.c_str())) {
     while (const dirent* entry = ::readdir(dir)) {
       const std::string_view name = entry->d_name;
-      if (name.ends_with(".spool") || name == kCommandFile || name == recorder::kLostFile ||
-          name == recorder::kWrongMpiFile || name == recorder::kSessionFile)
+      if (name.ends_with(".spool") || name == kCommandFile || name == kHplDatFile ||
+          name == recorder::kLostFile || name == recorder::kWrongMpiFile || name == recorder::kSessionFile)
         ::unlink((folder + "/" + entry->d_name).c_str());
     }
     ::closedir(dir);
@@ -195,7 +212,7 @@ Result<void> merge(const Options& o, const std::string& folder, const std::strin
   recorder::RunInfo info;
   info.recorder = "weft record " WEFT_VERSION;
   info.command_line = command;
-  info.hpl_dat = hpl_dat_here();
+  info.hpl_dat = text_in(folder, kHplDatFile);
   info.salvage = o.salvage;
   WEFT_ASSIGN(const auto made, recorder::merge_spools(folder, o.output, info));
   if (made.empty()) return nothing_recorded(folder, command);
@@ -225,8 +242,7 @@ Result<void> merge_only(const Options& o) {
       refuse_unused(*o.common.app, {"--clock", "--keep-spool"}, "record --merge", "a command to record"));
   if (!o.command.empty())
     return usage_error("--merge runs nothing", shell_line(o.command), "either --merge DIR or a command");
-  auto command = read_file(o.merge_only + "/" + kCommandFile, 1 << 20);
-  return merge(o, o.merge_only, command ? std::move(command).value() : std::string());
+  return merge(o, o.merge_only, text_in(o.merge_only, kCommandFile));
 }
 
 Result<void> record(const Options& o) {
@@ -251,7 +267,7 @@ Result<void> record(const Options& o) {
   WEFT_ASSIGN(launch.spool_directory, make_spool_directory(o.output));
   const std::string& folder = launch.spool_directory;
   const std::string command = shell_line(o.command);
-  if (auto written = write_output(folder + "/" + kCommandFile, command); !written) {
+  if (auto written = keep_texts(folder, command); !written) {
     remove_spools(folder);
     return std::move(written).error();
   }

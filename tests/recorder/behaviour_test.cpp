@@ -244,6 +244,36 @@ TEST_P(Record, CpuClockCountsWorkAndNotSleepWallClockCountsBoth) {
   EXPECT_GT(computed_seconds(read_back(folder.path("t.weft")), 0), 0.2199);
 }
 
+// One is written over while the program runs, one lies where the spools are merged, one comes after the run.
+TEST_P(Record, TheHplDatIsTheOneThatTheRunBeganWith) {
+  const TempDir folder;
+  const auto write = [&](const char* name, const char* text) { std::ofstream(folder.path(name)) << text; };
+  const auto merged = [&](const std::string& where) {
+    EXPECT_EQ(shell(folder,
+                    fmt::format("cd {} && rm -f again.weft && {} record -o again.weft --merge '{}'/*.spool.*",
+                                where, weft(), folder.path())),
+              0)
+        << slurp(folder.path("err"));
+    return read_back(folder.path(where + "/again.weft")).header.hpl_dat;
+  };
+  write("job.sh", (mpirun(2) + behaviour("exit 0") + " && echo later >HPL.dat\n").c_str());
+  write("HPL.dat", "of the run\n");
+  fs::create_directory(folder.path("other"));
+  write("other/HPL.dat", "of another\n");
+  ASSERT_EQ(record(folder, "sh job.sh"), 0);
+  EXPECT_EQ(read_back(folder.path("t.weft")).header.hpl_dat, "of the run\n");
+  for (const auto& e : fs::directory_iterator(folder.path()))
+    EXPECT_EQ(e.path().filename().string().find(".spool."), std::string::npos) << "a copy is left behind";
+  write("HPL.dat", "of the run\n");
+  ASSERT_EQ(record(folder, "sh job.sh", "--keep-spool"), 0);
+  EXPECT_EQ(merged("."), "of the run\n");
+  EXPECT_EQ(merged("other"), "of the run\n");
+  shell(folder, "rm -r HPL.dat *.spool.*");
+  ASSERT_EQ(record(folder, "sh job.sh", "--keep-spool"), 0);
+  EXPECT_EQ(read_back(folder.path("t.weft")).header.hpl_dat, "") << "there was none";
+  EXPECT_EQ(merged("other"), "");
+}
+
 TEST_P(Record, HeaderTellsWhereTheTraceComesFrom) {
   const TempDir folder;
   std::ofstream(folder.path("HPL.dat")) << "HPLinpack benchmark input file\n";
