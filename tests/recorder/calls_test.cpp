@@ -1,4 +1,6 @@
 // Every family of calls, compared with the operations that programs/calls.c makes, written down by hand.
+#include <algorithm>
+
 #include "tests/recorder/recorder_testing.hpp"
 
 namespace weft::recorder::testing {
@@ -184,9 +186,12 @@ TEST_P(RecordedCalls, CommunicatorsAreTheSameOnAllTheirMembers) {
     return r.communicators.at(static_cast<std::size_t>(id)).members;
   };
   std::vector<std::vector<std::int64_t>> made(4);
+  const auto idup = std::ranges::find(r.communicators, "split3", &traces::Communicator::name);
   for (std::size_t rank = 0; rank < 4; ++rank)
-    for (const traces::Op& op : r.ops[rank])
+    for (const traces::Op& op : r.ops[rank]) {
       if (traces::is_comm_create(op.kind)) made[rank].push_back(op.amount);
+      if (op.kind == traces::OpKind::ibarrier) made[rank].push_back(idup - r.communicators.begin());
+    }
   // rank 2 is left out of the first split; even ranks make no create_group
   ASSERT_EQ(made[1].size(), 12u);
   ASSERT_EQ(made[0].size(), 10u);
@@ -211,6 +216,7 @@ TEST_P(RecordedCalls, CommunicatorsAreTheSameOnAllTheirMembers) {
   // messages go between world ranks: from the first to the last member
   EXPECT_THAT(r.lines[3], ::testing::Contains("send 0 8 0 split1"));
   EXPECT_THAT(r.lines[0], ::testing::Contains("recv 3 8 0 split1 [3 0 8]"));
+  EXPECT_THAT(r.lines[3], ::testing::Contains("recv 0 8 2 split3 [0 2 8]"));
   EXPECT_THAT(r.lines[1], ::testing::Contains("recv 3 8 4 split5 [3 4 8]"));
 }
 

@@ -30,6 +30,22 @@ TEST_P(RecordedHandles, ACommunicatorOfIdupHasTheMembersOfItsParent) {
   EXPECT_TRUE(has(r.lines[2], "recv 3 8 7"));
 }
 
+// MPI 3.1, 6.4.2: it may return before anybody else has called it.
+TEST_P(RecordedHandles, AnIdupThatGoesOnIsNoMeeting) {
+  const TempDir folder;
+  const Recorded r = record_case(folder, "idup_early");
+  EXPECT_THAT(inside(r.lines[0]),
+              ElementsAre("comm_split - split1 - world", "comm_create_group - split2 - world",
+                          "ibarrier - 0 - world", "recv 1 8 0 world [1 0 8]", "wait - 0 - world",
+                          "ibarrier - 0 - world", "recv 1 8 1 world [1 1 8]", "wait - 0 - world",
+                          "ibarrier - 0 - split2", "recv 1 8 2 world [1 2 8]", "wait - 0 - split2",
+                          "barrier - 0 - split3", "send 3 8 7 split5", "comm_free - 0 - split3",
+                          "comm_free - 0 - split4", "comm_free - 0 - split5", "barrier - 0 - world"));
+  EXPECT_THAT(traces::trace_warnings(r.header), ElementsAre());
+  for (const char* verb : {" check t.weft", " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"})
+    EXPECT_EQ(shell(folder, weft() + verb), 0) << slurp(folder.path("out")) << slurp(folder.path("err"));
+}
+
 TEST_P(RecordedHandles, APersistentRequestIsTheSameHoweverOftenItIsStarted) {
   const TempDir folder;
   const Recorded r = record_case(folder, "start");

@@ -27,6 +27,32 @@ static int idup(void) {
   return root != size - 1;
 }
 
+/* Rank 0 begins to duplicate before it receives what rank 1 has to get rid of before it does: the world, the same with hints
+ * where MPI has that, and what lies between two halves. */
+static int idup_early(void) {
+  MPI_Comm half, between, copy[3];
+  MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &half);
+  MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, rank < 2 ? 2 : 0, 5, &between);
+  for (int i = 0; i < 3; ++i) {
+    MPI_Request request;
+    if (rank == 1) MPI_Ssend(data, 8, MPI_CHAR, 0, i, MPI_COMM_WORLD);
+    if (i == 0) MPI_Comm_idup(MPI_COMM_WORLD, &copy[i], &request);
+#if MPI_VERSION >= 4
+    if (i == 1) MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &copy[i], &request);
+#else
+    if (i == 1) MPI_Comm_idup(MPI_COMM_WORLD, &copy[i], &request);
+#endif
+    if (i == 2) MPI_Comm_idup(between, &copy[i], &request);
+    if (rank == 0) MPI_Recv(data, 8, MPI_CHAR, 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  MPI_Barrier(copy[0]);
+  if (rank == 0) MPI_Send(data, 8, MPI_CHAR, 1, 7, copy[2]);
+  if (rank == 3) MPI_Recv(data, 8, MPI_CHAR, 0, 7, copy[2], MPI_STATUS_IGNORE);
+  for (int i = 0; i < 3; ++i) MPI_Comm_free(&copy[i]);
+  return 0;
+}
+
 /* Open MPI gives another request where the last message is complete and not yet there. */
 static int start(void) {
   if (rank == 0) {
@@ -307,6 +333,7 @@ int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   int wrong = 1;
   if (strcmp(what, "idup") == 0) wrong = idup();
+  if (strcmp(what, "idup_early") == 0) wrong = idup_early();
   if (strcmp(what, "start") == 0) wrong = start();
   if (strcmp(what, "moved") == 0) wrong = moved();
   if (strcmp(what, "freed") == 0) wrong = freed();

@@ -68,6 +68,16 @@ void program_name(char* to, std::size_t room) {
   fclose(f);
 }
 
+// An error of an argument: raised before anything is sent.
+bool refused_argument(int rc) {
+  int error_class = rc;
+  WEFT_REAL(Error_class)(rc, &error_class);
+  for (const int c : {MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_COMM, MPI_ERR_DIMS, MPI_ERR_COUNT, MPI_ERR_RANK,
+                      MPI_ERR_TOPOLOGY})
+    if (error_class == c) return true;
+  return false;
+}
+
 std::size_t bucket_of(MPI_Comm handle, std::size_t buckets) {
   return CommKey::scramble(bits_of(handle)) % buckets;
 }
@@ -253,6 +263,10 @@ CommKey Recorder::child_key(Comm& parent) {
   CommKey key = parent.key;
   key.mix(++parent.children);
   return key;
+}
+
+void Recorder::take_key_back(Comm& parent, std::uint32_t number, int rc) {
+  if (parent.children == number && refused_argument(rc)) --parent.children;
 }
 
 void Recorder::world_ranks(MPI_Group group, int size, std::int32_t* out) {

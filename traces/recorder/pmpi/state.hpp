@@ -67,7 +67,7 @@ struct Slot {
   bool receive;
   bool from_nobody;  // a receive from MPI_PROC_NULL
   bool
-      hidden;  // its completion is not written: not in the trace (MPI_Comm_idup), or told (MPI_Request_get_status)
+      hidden;  // its completion is not written: not in the trace (MPI_Buffer_iflush), or told (MPI_Request_get_status)
   Prepared* prepared;                    // of a persistent collective, which is hidden while it is not active
   std::uint32_t claimed;                 // number of the call that last looked it up
   std::uint16_t claimed_by;              // and its thread
@@ -202,6 +202,9 @@ class Recorder {
   void put_back(Comm* c, MPI_Comm handle);
   // Key of the next communicator that a collective call on `parent` makes.
   static CommKey child_key(Comm& parent);
+  // That call was the `number`th, and failed by `rc`. If this rank alone may have been refused it, it was none: the others may
+  // be in no creation call at all.
+  static void take_key_back(Comm& parent, std::uint32_t number, int rc);
   // The world ranks of a group, into `out` (size entries).
   void world_ranks(MPI_Group group, int size, std::int32_t* out);
   Requests requests;

@@ -28,22 +28,9 @@ void returned_for_nothing(SpoolRecord* r) {
   if (r != nullptr) recorder.leave(r, kFailed);
 }
 
-// An error of an argument: raised before anything is sent, so by this rank alone perhaps. The others may be in no
-// creation call at all.
-bool refused_argument(int rc) {
-  int error_class = rc;
-  WEFT_REAL(Error_class)(rc, &error_class);
-  for (const int c : {MPI_ERR_ARG, MPI_ERR_GROUP, MPI_ERR_COMM, MPI_ERR_DIMS, MPI_ERR_COUNT, MPI_ERR_RANK,
-                      MPI_ERR_TOPOLOGY})
-    if (error_class == c) return true;
-  return false;
-}
-
-// A creation call that is collective over `parent`. `hide`: the request of MPI_Comm_idup, which no trace
-// shows.
+// A creation call that is collective over `parent`.
 template <class Real>
-[[gnu::always_inline]] inline int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real,
-                                         MPI_Request* hide = nullptr) {
+[[gnu::always_inline]] inline int create(OpKind kind, MPI_Comm parent, MPI_Comm* made, Real real) {
   const Call call(Call::Does::kManage);
   CommKey key;
   Comm* from = nullptr;
@@ -67,20 +54,56 @@ template <class Real>
   if (from == nullptr) return rc;
   const Lock lock;
   if (o != Outcome::kDone) {
-    if (from->children == number && refused_argument(rc)) --from->children;
+    Recorder::take_key_back(*from, number, rc);
     returned_for_nothing(r);
     return rc;
   }
-  const Comm* c = nullptr;
-  if (*made != WEFT_COMM_NULL)
-    c = hide != nullptr ? recorder.define_copy(*made, key, *from) : recorder.define(*made, key);
-  if (hide != nullptr) {
-    const std::uint32_t slot = recorder.requests.reserve();
-    recorder.requests.bind(slot, *hide, hide);
-    recorder.requests[slot].active = true;
-    recorder.requests[slot].hidden = true;
+  returned(r, *made != WEFT_COMM_NULL ? recorder.define(*made, key) : nullptr);
+  return rc;
+}
+
+// MPI_Comm_idup, which waits for nobody: MPI orders it among the parent's collectives as it does an MPI_Ibarrier, and until
+// its request is complete nobody has to have called it. So it is one in the trace, and nothing else makes the communicator.
+template <class Real>
+[[gnu::always_inline]] inline int duplicate(MPI_Comm parent, MPI_Comm* made, MPI_Request* request,
+                                            Real real) {
+  const Call call(Call::Does::kManage);
+  CommKey key;
+  Comm* from = nullptr;
+  Fields f;
+  std::uint32_t number = 0;
+  SpoolRecord* r = nullptr;
+  if (call) {
+    const Lock lock;
+    from = recorder.comm(parent);
+    if (from == nullptr) {
+      count_unseen(NotRecorded::unknown_comm);
+      recorder.carry(call.gap());
+    } else {
+      key = Recorder::child_key(*from);
+      number = from->children;
+      f.comm = from->id;
+      f.request = recorder.requests.reserve();
+      Slot& s = recorder.requests[f.request];
+      s.comm = from;
+      s.active = true;
+      r = recorder.begin(call.gap(), f, 0);
+      if (r != nullptr) recorder.publish(r, OpKind::ibarrier, kOpen, 0);
+    }
   }
-  returned(r, c);
+  const int rc = real();
+  if (!call) return rc;
+  const Outcome o = counted_outcome(rc);
+  if (from == nullptr) return rc;
+  const Lock lock;
+  if (o == Outcome::kDone) {
+    recorder.requests.bind(f.request, *request, request);
+    recorder.define_copy(*made, key, *from);
+  } else {
+    recorder.requests.remove(f.request);
+    Recorder::take_key_back(*from, number, rc);
+  }
+  if (r != nullptr) SpoolWriter::set_flags(r, o == Outcome::kDone ? 0 : kFailed);
   return rc;
 }
 
@@ -171,14 +194,12 @@ WEFT_WRAP(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made)) {
                 [&] { return WEFT_NEXT(Comm_dup_with_info)(comm, info, made); });
 }
 WEFT_WRAP(Comm_idup, (MPI_Comm comm, MPI_Comm* made, MPI_Request* request)) {
-  return create(
-      OpKind::comm_dup, comm, made, [&] { return WEFT_NEXT(Comm_idup)(comm, made, request); }, request);
+  return duplicate(comm, made, request, [&] { return WEFT_NEXT(Comm_idup)(comm, made, request); });
 }
 #ifdef WEFT_CALLS_OF_MPI_4
 WEFT_WRAP(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm* made, MPI_Request* request)) {
-  return create(
-      OpKind::comm_dup, comm, made, [&] { return WEFT_NEXT(Comm_idup_with_info)(comm, info, made, request); },
-      request);
+  return duplicate(comm, made, request,
+                   [&] { return WEFT_NEXT(Comm_idup_with_info)(comm, info, made, request); });
 }
 #endif
 WEFT_WRAP(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm* made)) {
