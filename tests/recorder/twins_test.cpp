@@ -44,9 +44,9 @@ INSTANTIATE_TEST_SUITE_P(Programs, RecordedTwins,
                          ::testing::Values("calls p2p", "calls persistent", "calls completion", "calls probe",
                                            "calls collectives", "calls icollectives",
                                            "calls persistent_collectives", "calls persistent_mixed",
-                                           "calls neighbours", "calls communicators", "calls intercomm",
-                                           "calls types", "calls shared_handles", "calls unrecorded",
-                                           "behaviour exit 0"),
+                                           "calls persistent_order", "calls neighbours",
+                                           "calls communicators", "calls intercomm", "calls types",
+                                           "calls shared_handles", "calls unrecorded", "behaviour exit 0"),
                          [](const auto& name) {
                            std::string text = name.param;
                            for (char& c : text)

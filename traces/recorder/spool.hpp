@@ -25,7 +25,7 @@
 namespace weft::recorder {
 
 inline constexpr std::uint64_t kSpoolMagic = 0x31304c4f4f505357ULL;  // "WSPOOL01"
-inline constexpr std::uint32_t kSpoolVersion = 8;
+inline constexpr std::uint32_t kSpoolVersion = 9;
 inline constexpr std::size_t kSpoolHeaderBytes = 8192;
 
 // Environment of the recorded processes.
@@ -112,7 +112,8 @@ static_assert(kNotRecordedCount <= 128);
 
 // SpoolRecord::kind: an OpKind + 1 (traces/op.hpp), or one of these.
 inline constexpr std::uint8_t kCommDefine =
-    250;  // comm = local id, amount = members, list = CommKey (2), order, members...
+    250;  // comm = local id, amount = members, list = CommKey (2), order (0: of the rank alone, < 0: of a persistent
+    // collective), members...
 inline constexpr std::uint8_t kLeft = 252;     // the blocking call that this thread is in returned here
 inline constexpr std::uint8_t kPadding = 251;  // first word only, then list_words words of nothing
 

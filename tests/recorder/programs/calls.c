@@ -258,6 +258,21 @@ static void persistent_mixed(void) {
   for (int i = 0; i < 5; ++i) MPI_Request_free(&q[i]);
 }
 
+/* Those of even ranks are started in another order than those of odd ones, and with another collective between them. */
+static void persistent_order(void) {
+  MPI_Request q[3];
+  INIT(Allreduce)(MPI_IN_PLACE, a, 2, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &q[0]);
+  INIT(Bcast)(b, 3, MPI_DOUBLE, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &q[1]);
+  for (int i = 0; i < 2; ++i) {
+    MPI_Start(&q[rank % 2]);
+    if (rank % 2 == 0) MPI_Ibarrier(MPI_COMM_WORLD, &q[2]);
+    MPI_Start(&q[1 - rank % 2]);
+    if (rank % 2 == 1) MPI_Ibarrier(MPI_COMM_WORLD, &q[2]);
+    MPI_Waitall(3, q, MPI_STATUSES_IGNORE);
+  }
+  for (int i = 0; i < 2; ++i) MPI_Request_free(&q[i]);
+}
+
 static void neighbours(void) {
   const int dims[1] = {4}, open_ends[1] = {0};
   const MPI_Aint offsets[2] = {0, 8};
@@ -460,6 +475,7 @@ int main(int argc, char** argv) {
     {"icollectives", icollectives},
     {"persistent_collectives", persistent_collectives},
     {"persistent_mixed", persistent_mixed},
+    {"persistent_order", persistent_order},
     {"neighbours", neighbours},
     {"communicators", communicators},
     {"intercomm", intercomm},

@@ -243,7 +243,9 @@ class Surveyor {
       return "a communicator with other members on another rank";
     const std::int64_t order = record.list[2];
     if (is_new || comm.members.front() == static_cast<std::int32_t>(rank))
-      comm.name = order == 0 ? "self" : fmt::format("split{}", order);
+      comm.name = order == 0  ? "self"
+                  : order > 0 ? fmt::format("split{}", order)
+                              : fmt::format("persistent{}", -static_cast<std::uint64_t>(order));
     local.push_back(it->second);
     return nullptr;
   }

@@ -352,7 +352,8 @@ Comm* Recorder::enter_comm(Comm* c, CommKey key, bool repeats) {
     key.mix(seen->times++);
   }
   c->key = key;
-  put_back(c, c->handle);
+  const bool has_handle = c->handle != MPI_Comm{};
+  if (has_handle) put_back(c, c->handle);
 
   const std::size_t words = 3 + static_cast<std::size_t>(c->member_count);
   if (SpoolRecord* r = writer_.reserve(words)) {
@@ -361,7 +362,7 @@ Comm* Recorder::enter_comm(Comm* c, CommKey key, bool repeats) {
     std::int64_t* list = SpoolWriter::list(r);
     list[0] = static_cast<std::int64_t>(key.high);
     list[1] = static_cast<std::int64_t>(key.low);
-    list[2] = c->handle == WEFT_COMM_SELF ? 0 : ++created_;
+    list[2] = !has_handle ? -++persistent_ : c->handle == WEFT_COMM_SELF ? 0 : ++created_;
     for (int i = 0; i < c->member_count; ++i) list[3 + i] = c->members[i];
     SpoolWriter::publish(r, kCommDefine, c->inter ? 1 : 0, words);
   } else {

@@ -32,7 +32,7 @@ struct Comm {
       members;  // what the spool has of it: world ranks, of an inter-communicator the lower group first
   int member_count;
   CommKey key;
-  std::uint32_t children;  // creation calls so far, the same on all members
+  std::uint32_t children;  // calls so far that made one of its members, the same on all
   Comm* next;              // of the same hash bucket
 };
 
@@ -195,12 +195,12 @@ class Recorder {
   // `repeats`: the same key can come again (calls that only the new members make); count it.
   Comm* define(MPI_Comm handle, CommKey key, bool repeats = false);
   // The same for a communicator that may not be asked yet (MPI_Comm_idup: until its request is complete, MPI 3.1, 6.4.2):
-  // it has the members of `of`.
+  // it has the members of `of`. Without a handle: of a persistent collective.
   Comm* define_copy(MPI_Comm handle, CommKey key, const Comm& of);
   // Takes it out of the tables; nullptr = unknown. What could not be freed after all is put back.
   Comm* forget(MPI_Comm handle);
   void put_back(Comm* c, MPI_Comm handle);
-  // Key of the next communicator that a collective call on `parent` makes.
+  // Key of the next communicator that a collective call on `parent` makes, or that of the next persistent collective on it.
   static CommKey child_key(Comm& parent);
   // That call was the `number`th, and failed by `rc`. If this rank alone may have been refused it, it was none: the others may
   // be in no creation call at all.
@@ -268,7 +268,8 @@ class Recorder {
   Comm* buckets_[kBuckets] = {};
   Comm* last_ = nullptr;
   std::uint32_t comm_count_ = 0;
-  std::uint32_t created_ = 0;
+  std::int64_t created_ = 0;     // communicators of the program
+  std::int64_t persistent_ = 0;  // those of persistent collectives
   // Keys seen with `repeats`, each once with how often.
   struct Repeated {
     std::uint64_t key, times;

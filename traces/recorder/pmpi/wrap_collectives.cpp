@@ -129,26 +129,33 @@ template <class Describe, class Real>
   return rc;
 }
 
-// MPI_Bcast_init and the like: nothing is written until a start (Recorder::start_collective).
+// MPI_Bcast_init and the like: nothing is written until a start (Recorder::start_collective). The starts of one match each
+// other and no other collective, in whatever order they come (MPI 4.0, 6.13): it has a communicator of its own.
 template <class Describe, class Real>
 [[gnu::always_inline]] inline int persistent(OpKind kind, MPI_Comm comm, int root, MPI_Request* request,
                                              Describe describe, Real real) {
   const Call call;
+  Comm* from = nullptr;
+  CommKey key;
+  std::uint32_t number = 0;
   std::uint32_t slot = kNoSlot;
   if (call) {
     const Lock lock;
     recorder.carry(call.gap());
-    if (const Comm* c = recorder.comm(comm)) {
+    from = recorder.comm(comm);
+    if (from != nullptr) {
+      key = Recorder::child_key(*from);
+      number = from->children;
       slot = recorder.requests.reserve();
       Fields f;
       list_scratch.clear();
-      if (!c->inter) f = fields_of(*c, root, slot, describe);
+      if (!from->inter) f = fields_of(*from, root, slot, describe);
       const std::size_t words = list_scratch.size();
       auto* p = static_cast<Prepared*>(malloc(sizeof(Prepared) + words * sizeof(std::int64_t)));
       *p = {kind, f, words};
       if (words > 0) memcpy(p->list(), list_scratch.data(), words * sizeof(std::int64_t));
       Slot& s = recorder.requests[slot];
-      s.comm = c;
+      s.comm = from;
       s.persistent = s.hidden = true;
       s.prepared = p;
     }
@@ -156,12 +163,18 @@ template <class Describe, class Real>
   const int rc = real();
   if (!call) return rc;
   const Outcome o = counted_outcome(rc);
-  if (slot == kNoSlot) return rc;  // its starts are counted
+  if (from == nullptr) return rc;  // its starts are counted
   const Lock lock;
   if (o == Outcome::kDone) {
     recorder.requests.bind(slot, *request, request);
+    if (!from->inter) {
+      Slot& s = recorder.requests[slot];
+      s.comm = recorder.define_copy(MPI_Comm{}, key, *from);
+      s.prepared->fields.comm = s.comm->id;
+    }
   } else {
     recorder.requests.remove(slot);
+    Recorder::take_key_back(*from, number, rc);
   }
   return rc;
 }
