@@ -117,5 +117,23 @@ TEST_P(RecordMishaps, ATestallThatFailsCompletesWhatMpiCompleted) {
   EXPECT_THAT(slurp(folder.path("out")) + slurp(folder.path("err")), Not(HasSubstr("never completed")));
 }
 
+// The program alone is the witness.
+TEST_P(RecordMishaps, WithoutStatusesARequestThatFailsBesideAPersistentOneIsAnsweredAsWithoutARecorder) {
+  const TempDir folder;
+  ASSERT_EQ(shell(folder, mpirun(2) + mishap("without_statuses")), 0) << slurp(folder.path("err"));
+  const std::string alone = slurp(folder.path("out"));
+  EXPECT_EQ(std::count(alone.begin(), alone.end(), '\n'), 2);
+  ASSERT_EQ(record(folder, mpirun(2) + mishap("without_statuses")), 0) << slurp(folder.path("err"));
+  EXPECT_EQ(slurp(folder.path("out")), alone);
+  const Recorded r = read_back(folder.path("t.weft"));
+  std::size_t completed = 0;
+  for (std::size_t i = 0; i < r.ops.at(0).size(); ++i) {
+    const traces::OpKind kind = r.ops[0][i].kind;
+    if (kind == traces::OpKind::waitall || kind == traces::OpKind::testall) completed += r.lists[0][i].size();
+    if (kind == traces::OpKind::wait) ++completed;
+  }
+  EXPECT_EQ(completed, 2u) << "each start of the send once";
+}
+
 }  // namespace
 }  // namespace weft::recorder::testing

@@ -1,8 +1,35 @@
-/* Programs that something happens to, and that know what should come out: mishaps MODE. */
+/* Programs that something happens to, and that know what should come out: mishaps MODE; some print what MPI answers. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A request of the program's own that ends in an error. */
+static int fail(void* extra, MPI_Status* status) {
+  MPI_Status_set_elements(status, MPI_BYTE, 0);
+  MPI_Status_set_cancelled(status, 0);
+  return MPI_ERR_OTHER;
+}
+static int nothing(void* extra) { return MPI_SUCCESS; }
+static int never(void* extra, int complete) { return MPI_SUCCESS; }
+
+/* 2 ranks: one that fails beside a persistent send, both asked about without statuses. */
+static void without_statuses(int rank) {
+  int x = 0, rc, flag;
+  for (int i = 0; rank == 0 && i < 2; ++i) {
+    MPI_Request q[2];
+    MPI_Send_init(&x, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &q[0]);
+    MPI_Start(&q[0]);
+    MPI_Grequest_start(fail, nothing, never, NULL, &q[1]);
+    MPI_Grequest_complete(q[1]);
+    rc = i == 0 ? MPI_Waitall(2, q, MPI_STATUSES_IGNORE) : MPI_Testall(2, q, &flag, MPI_STATUSES_IGNORE);
+    MPI_Error_class(rc, &rc);
+    printf("%d %d\n", i, rc);
+    MPI_Wait(&q[0], MPI_STATUS_IGNORE); /* complete or not */
+    MPI_Request_free(&q[0]);
+  }
+  for (int i = 0; rank == 1 && i < 2; ++i) MPI_Recv(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
 
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
@@ -74,6 +101,7 @@ int main(int argc, char** argv) {
     for (int i = 0; rank == 0 && i < 3; ++i)
       if (request[i] != MPI_REQUEST_NULL) MPI_Wait(request + i, status);
   }
+  if (strcmp(mode, "without_statuses") == 0) without_statuses(rank);
   if (bad) MPI_Abort(MPI_COMM_WORLD, 6);
   MPI_Finalize();
   return 0;

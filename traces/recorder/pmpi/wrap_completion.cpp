@@ -32,7 +32,7 @@ class Completion {
  public:
   // Call locked. Of a message that was taken by a probe.
   explicit Completion(std::uint32_t taken)
-      : count_(1), slots_(slot_scratch.get(1)), asked_(1), receives_(true) {
+      : count_(1), slots_(slot_scratch.get(1)), asked_(1), wants_statuses_(true) {
     slots_[0] = taken;
   }
   // Call locked.
@@ -50,12 +50,13 @@ class Completion {
       const Slot& s = recorder.requests[slot];
       if (s.persistent && !s.active) continue;
       slots_[i] = slot;
-      receives_ = receives_ || s.receive;
+      wants_statuses_ = wants_statuses_ || s.receive || s.persistent;
       if (!s.hidden) ++asked_;
     }
   }
   [[nodiscard]] bool anything() const { return asked_ > 0; }
-  [[nodiscard]] bool receives() const { return receives_; }
+  // What a receive took, and of a call that failed whether a persistent request is complete, only a status tells.
+  [[nodiscard]] bool wants_statuses() const { return wants_statuses_; }
 
   // Writes the record of the call without any completion.
   void begin(OpKind kind, std::int64_t gap, bool open) {
@@ -165,7 +166,7 @@ class Completion {
   int count_;
   std::uint32_t* slots_ = nullptr;
   int asked_ = 0;
-  bool receives_ = false;
+  bool wants_statuses_ = false;
   OpKind kind_{};
   bool open_ = false;
   int listed_ = 0;  // slots in the record
@@ -174,13 +175,25 @@ class Completion {
   std::int64_t* completed_ = nullptr;
 };
 
-// Where the real call writes statuses: the program's array, ours if receives are asked for, or nowhere.
-MPI_Status* statuses_for(const Completion& c, MPI_Status* given, int count) {
-  if (given != MPI_STATUSES_IGNORE || !c.receives()) return given;
-  MPI_Status* own = status_scratch.get(static_cast<std::size_t>(count));
-  for (int i = 0; i < count; ++i) own[i].MPI_ERROR = MPI_SUCCESS;
-  return own;
-}
+// The statuses of a call that may complete several requests.
+class Statuses {
+ public:
+  explicit Statuses(MPI_Status* given) : to_(given) {}
+  // Ours, where the program gives none and something is to be told by them.
+  void want(const Completion& c, int count) {
+    if (to_ != MPI_STATUSES_IGNORE || !c.wants_statuses()) return;
+    to_ = status_scratch.get(static_cast<std::size_t>(count));
+    for (int i = 0; i < count; ++i) to_[i].MPI_ERROR = MPI_SUCCESS;
+  }
+  // Where the real call writes them.
+  [[nodiscard]] MPI_Status* to() const { return to_; }
+  // And where they are read; nullptr = nowhere: MPI_STATUSES_IGNORE is 1 in MPICH.
+  [[nodiscard]] const MPI_Status* all() const { return to_ == MPI_STATUSES_IGNORE ? nullptr : to_; }
+  [[nodiscard]] const MPI_Status* of(int i) const { return all() == nullptr ? nullptr : all() + i; }
+
+ private:
+  MPI_Status* to_;
+};
 
 // Wait, Waitall, Waitany, Waitsome: `real` makes the call, `done(completion)` tells what completed.
 template <class Real, class Done>
@@ -267,15 +280,15 @@ WEFT_WRAP(Wait, (MPI_Request * request, MPI_Status* status)) {
 }
 
 WEFT_WRAP(Waitall, (int count, MPI_Request* requests, MPI_Status* statuses)) {
-  MPI_Status* used = statuses;
+  Statuses used(statuses);
   int rc = MPI_SUCCESS;
   return wait_for(
       OpKind::waitall, count, requests,
       [&](Completion* c) {
-        if (c != nullptr) used = statuses_for(*c, statuses, count);
-        return rc = WEFT_NEXT(Waitall)(count, requests, used);
+        if (c != nullptr) used.want(*c, count);
+        return rc = WEFT_NEXT(Waitall)(count, requests, used.to());
       },
-      [&](Completion& c) { c.complete_all(used, requests, rc != MPI_SUCCESS); });
+      [&](Completion& c) { c.complete_all(used.all(), requests, rc != MPI_SUCCESS); });
 }
 
 WEFT_WRAP(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status)) {
@@ -290,16 +303,16 @@ WEFT_WRAP(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* st
 }
 
 WEFT_WRAP(Waitsome, (int count, MPI_Request* requests, int* done_count, int* indices, MPI_Status* statuses)) {
-  MPI_Status* used = statuses;
+  Statuses used(statuses);
   return wait_for(
       OpKind::waitsome, count, requests,
       [&](Completion* c) {
-        if (c != nullptr) used = statuses_for(*c, statuses, count);
-        return WEFT_NEXT(Waitsome)(count, requests, done_count, indices, used);
+        if (c != nullptr) used.want(*c, count);
+        return WEFT_NEXT(Waitsome)(count, requests, done_count, indices, used.to());
       },
       [&](Completion& c) {
         if (*done_count == MPI_UNDEFINED) return;
-        for (int i = 0; i < *done_count; ++i) c.complete(indices[i], used == nullptr ? nullptr : used + i);
+        for (int i = 0; i < *done_count; ++i) c.complete(indices[i], used.of(i));
       });
 }
 
@@ -317,22 +330,22 @@ WEFT_WRAP(Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
 }
 
 WEFT_WRAP(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses)) {
-  MPI_Status* used = statuses;
+  Statuses used(statuses);
   int rc = MPI_SUCCESS;
   return test_for(
       OpKind::testall, count, requests,
       [&](Completion* c, bool& yes) {
-        if (c != nullptr) used = statuses_for(*c, statuses, count);
-        rc = WEFT_NEXT(Testall)(count, requests, flag, used);
+        if (c != nullptr) used.want(*c, count);
+        rc = WEFT_NEXT(Testall)(count, requests, flag, used.to());
         // MPICH completes what it can and answers no where one request failed.
         yes = *flag != 0;
         if (!yes && rc == MPI_ERR_IN_STATUS && c != nullptr) {
           const Lock lock;
-          yes = c->some_complete(used, requests);
+          yes = c->some_complete(used.all(), requests);
         }
         return rc;
       },
-      [&](Completion& c) { c.complete_all(used, requests, rc != MPI_SUCCESS); });
+      [&](Completion& c) { c.complete_all(used.all(), requests, rc != MPI_SUCCESS); });
 }
 
 WEFT_WRAP(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status)) {
@@ -349,17 +362,17 @@ WEFT_WRAP(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI
 }
 
 WEFT_WRAP(Testsome, (int count, MPI_Request* requests, int* done_count, int* indices, MPI_Status* statuses)) {
-  MPI_Status* used = statuses;
+  Statuses used(statuses);
   return test_for(
       OpKind::testsome, count, requests,
       [&](Completion* c, bool& yes) {
-        if (c != nullptr) used = statuses_for(*c, statuses, count);
-        const int rc = WEFT_NEXT(Testsome)(count, requests, done_count, indices, used);
+        if (c != nullptr) used.want(*c, count);
+        const int rc = WEFT_NEXT(Testsome)(count, requests, done_count, indices, used.to());
         yes = *done_count != MPI_UNDEFINED && *done_count > 0;
         return rc;
       },
       [&](Completion& c) {
-        for (int i = 0; i < *done_count; ++i) c.complete(indices[i], used == nullptr ? nullptr : used + i);
+        for (int i = 0; i < *done_count; ++i) c.complete(indices[i], used.of(i));
       });
 }
 
@@ -378,17 +391,17 @@ WEFT_WRAP(Request_get_status, (MPI_Request request, int* flag, MPI_Status* statu
 }
 #ifdef WEFT_CALLS_OF_MPI_4_1
 WEFT_WRAP(Request_get_status_all, (int count, AskedRequests requests, int* flag, MPI_Status* statuses)) {
-  MPI_Status* used = statuses;
+  Statuses used(statuses);
   return test_for(
       OpKind::testall, count, requests,
       [&](Completion* c, bool& yes) {
-        if (c != nullptr) used = statuses_for(*c, statuses, count);
-        const int rc = WEFT_NEXT(Request_get_status_all)(count, requests, flag, used);
+        if (c != nullptr) used.want(*c, count);
+        const int rc = WEFT_NEXT(Request_get_status_all)(count, requests, flag, used.to());
         yes = *flag != 0;
         return rc;
       },
       [&](Completion& c) {
-        for (int i = 0; i < count; ++i) c.tell_only(i, used == nullptr ? nullptr : used + i);
+        for (int i = 0; i < count; ++i) c.tell_only(i, used.of(i));
       });
 }
 
@@ -409,19 +422,19 @@ WEFT_WRAP(Request_get_status_any,
 
 WEFT_WRAP(Request_get_status_some,
           (int count, AskedRequests requests, int* done_count, int* indices, MPI_Status* statuses)) {
-  MPI_Status* used = statuses;
+  Statuses used(statuses);
   return test_for(
       OpKind::testsome, count, requests,
       [&](Completion* c, bool& yes) {
-        if (c != nullptr) used = statuses_for(*c, statuses, count);
-        const int rc = WEFT_NEXT(Request_get_status_some)(count, requests, done_count, indices, used);
+        if (c != nullptr) used.want(*c, count);
+        const int rc = WEFT_NEXT(Request_get_status_some)(count, requests, done_count, indices, used.to());
         const int done = *done_count == MPI_UNDEFINED ? 0 : *done_count;
         const Lock lock;
         for (int i = 0; i < done && c != nullptr; ++i) yes = yes || c->untold(indices[i]);
         return rc;
       },
       [&](Completion& c) {
-        for (int i = 0; i < *done_count; ++i) c.tell_only(indices[i], used == nullptr ? nullptr : used + i);
+        for (int i = 0; i < *done_count; ++i) c.tell_only(indices[i], used.of(i));
       });
 }
 #endif
