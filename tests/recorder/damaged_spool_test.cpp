@@ -346,6 +346,19 @@ TEST(Facts, MuchTimeBetweenPollsThatSaidNoIsTold) {
   }
 }
 
+TEST(Threads, MoreAtOnceThanThereAreNumbersEndTheRecordingWithAWarning) {
+  const Merging merging;
+  FakeSpool s;
+  s.header().out_of_space = kTooManyThreads;
+  s.add(OpKind::send, message(0, 1, 100));
+  static_cast<void>(s.save());
+  const auto made = merging.run();
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_THAT(made->at(0).warnings,
+              ::testing::ElementsAre(
+                  "Rank 0 had more than 65,535 threads at once that called MPI, the end is missing"));
+}
+
 // MPI ends the program for what thread 1 asked of it, while thread 0 goes on: the argument is no damage.
 TEST(Threads, ACallThatNeverReturnedIsNoDamageWhateverItsArguments) {
   for (const std::uint8_t flags : {kOpen, std::uint8_t{0}}) {

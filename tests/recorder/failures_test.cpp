@@ -312,6 +312,30 @@ TEST_P(RecordedThreads, OnlyACallThatAnotherFellIntoIsWrittenAsItsStartAndItsWai
     EXPECT_EQ(shell(folder, weft() + verb), 0) << slurp(folder.path("out"));
 }
 
+TEST_P(RecordedThreads, ThatEndedLeaveTheirNumbersToLaterOnes) {
+  const TempDir folder;
+  ASSERT_EQ(record(folder, mpirun(2) + program("threads") + " many"), 0) << slurp(folder.path("err"));
+  WEFT_NEEDS(slurp(folder.path("out")).empty(), "THIS MPI HAS NO MPI_THREAD_MULTIPLE");
+  const Recorded r = read_back(folder.path("t.weft"));
+  EXPECT_EQ(r.header.recording.threads, 65'601u) << "main and the others; who starts them calls no MPI";
+  const std::string nobody = "send null 4 8 world";
+  EXPECT_EQ(std::count(r.lines[0].begin(), r.lines[0].end(), nobody), 65'599);
+  Lines rest;
+  std::remove_copy(r.lines[0].begin(), r.lines[0].end(), std::back_inserter(rest), nobody);
+  EXPECT_THAT(inside(rest),
+              ElementsAre("irecv 1 4 9 world [1 9 4]", "send 1 4 8 world", "waitall - 0 - world [1]"));
+  for (const char* verb : {" check t.weft", " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"})
+    EXPECT_EQ(shell(folder, weft() + verb), 0) << slurp(folder.path("out"));
+}
+
+TEST_P(RecordedThreads, ThatEndedLeaveNoMemoryBehind) {
+  const TempDir folder;
+  ASSERT_EQ(record(folder, mpirun(1) + program("threads") + " memory"), 0) << slurp(folder.path("err"));
+  const std::string grown = slurp(folder.path("out"));
+  WEFT_NEEDS(grown != "no thread support\n", "THIS MPI HAS NO MPI_THREAD_MULTIPLE");
+  EXPECT_LT(std::stol(grown), 10'000) << "100 threads, 400 kB of each";
+}
+
 // MPI's rule: a request is in use from its start to its one completion.
 TEST_P(RecordedThreads, RequestsThatShareAHandleAreEachCompletedByOneThread) {
   const TempDir folder;

@@ -82,6 +82,7 @@ inline constexpr std::size_t kNotRecordedCount = static_cast<std::size_t>(NotRec
 inline constexpr std::uint32_t kDiskFull = 1;
 inline constexpr std::uint32_t kFileLost =
     2;  // the program closed the spool, and it could not be opened again
+inline constexpr std::uint32_t kTooManyThreads = 3;  // at once, for SpoolRecord::thread
 
 struct SpoolHeader {
   std::uint64_t magic;
@@ -100,7 +101,7 @@ struct SpoolHeader {
   std::int64_t cpu_ns;   // time outside MPI between init and finalize, all threads that call MPI: CPU time
   std::int64_t wall_ns;  // and wall time
   std::uint64_t concurrent;  // calls made while another thread of the process was inside MPI
-  std::uint64_t threads;     // threads that called MPI
+  std::uint64_t threads;     // threads that called MPI, all that there ever were
   std::int64_t spun_ns;  // in stretches of kMinComputePs to kSpinGapNs around polls that said no: in no gap
   std::uint64_t not_recorded[128];  // by NotRecorded
   char hostname[256];
@@ -113,7 +114,7 @@ static_assert(kNotRecordedCount <= 128);
 // SpoolRecord::kind: an OpKind + 1 (traces/op.hpp), or one of these.
 inline constexpr std::uint8_t kCommDefine =
     250;  // comm = local id, amount = members, list = CommKey (2), order (0: of the rank alone, < 0: of a persistent
-    // collective), members...
+          // collective), members...
 inline constexpr std::uint8_t kLeft = 252;     // the blocking call that this thread is in returned here
 inline constexpr std::uint8_t kPadding = 251;  // first word only, then list_words words of nothing
 
@@ -128,7 +129,7 @@ inline constexpr std::uint32_t kNoSlot = 0xffffffffu;
 struct SpoolRecord {
   std::uint8_t kind;
   std::uint8_t flags;
-  std::uint16_t thread;  // of the process, by order of their first calls
+  std::uint16_t thread;  // of the process: no other's at the same time
   std::uint32_t list_words;
   std::int64_t gap_ns;  // time outside MPI since the call before, by the clock of the header
   std::uint32_t comm;   // local id: 0 the world, else a kCommDefine of this file

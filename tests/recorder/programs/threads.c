@@ -138,6 +138,63 @@ static void shared(void) {
   }
 }
 
+/* The main thread of rank 0 waits for an answer to what the last of more threads sends than there are numbers of 16 bits; one lives
+ * at a time. */
+enum { kMany = 65600 };
+static void* send_one(void* last) {
+  int x = 0;
+  MPI_Send(&x, 1, MPI_INT, last != 0 ? 1 : MPI_PROC_NULL, 8, MPI_COMM_WORLD);
+  return 0;
+}
+static void* start_many(void* nothing) {
+  usleep(50000); /* the main thread waits by then */
+  for (int i = 1; i <= kMany; ++i) {
+    pthread_t thread;
+    pthread_create(&thread, 0, send_one, i == kMany ? &rank : 0);
+    pthread_join(thread, 0);
+  }
+  return nothing;
+}
+static void many(void) {
+  int x = 0;
+  pthread_t thread;
+  if (rank == 0) {
+    pthread_create(&thread, 0, start_many, 0);
+    MPI_Recv(&x, 1, MPI_INT, 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    pthread_join(thread, 0);
+  } else {
+    MPI_Recv(&x, 1, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(&x, 1, MPI_INT, 0, 9, MPI_COMM_WORLD);
+  }
+}
+
+/* Threads, one after the other, each of which asks about many requests; prints how many kB the process grew by the last hundred. */
+static long resident(void) {
+  char line[256];
+  long kb = 0;
+  FILE* status = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, status)) sscanf(line, "RssAnon: %ld", &kb);
+  fclose(status);
+  return kb;
+}
+static void* wait_for_nothing(void* nothing) {
+  enum { kRequests = 100000 };
+  static MPI_Request requests[kRequests];
+  for (int i = 0; i < kRequests; ++i) requests[i] = MPI_REQUEST_NULL;
+  MPI_Waitall(kRequests, requests, MPI_STATUSES_IGNORE);
+  return nothing;
+}
+static void memory(void) {
+  long before = 0;
+  for (int i = 0; i < 120; ++i) {
+    pthread_t thread;
+    if (i == 20) before = resident();
+    pthread_create(&thread, 0, wait_for_nothing, 0);
+    pthread_join(thread, 0);
+  }
+  if (rank == 0) printf("%ld\n", resident() - before);
+}
+
 int main(int argc, char** argv) {
   int level, number[THREADS];
   pthread_t thread[THREADS];
@@ -150,7 +207,10 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc > 1) {
-    strcmp(argv[1], "one") == 0 ? one() : shared();
+    if (strcmp(argv[1], "one") == 0) one();
+    if (strcmp(argv[1], "shared") == 0) shared();
+    if (strcmp(argv[1], "many") == 0) many();
+    if (strcmp(argv[1], "memory") == 0) memory();
     MPI_Finalize();
     return 0;
   }

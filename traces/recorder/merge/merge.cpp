@@ -331,7 +331,9 @@ void describe(const Job& job, const Survey& survey, traces::TraceHeader& header,
       sentences.add(rank, "left a damaged spool, the end is missing");
     } else if (h.out_of_space != 0) {
       sentences.add(rank, h.out_of_space == kFileLost ? "closed the file of its recording, the end is missing"
-                                                      : "found the disk full, the end is missing");
+                          : h.out_of_space == kTooManyThreads
+                              ? "had more than 65,535 threads at once that called MPI, the end is missing"
+                              : "found the disk full, the end is missing");
     } else if (h.finalized == 0) {
       sentences.add(rank, survey.inside[rank].empty()
                               ? "ended without MPI_Finalize"

@@ -130,9 +130,9 @@ Caller caller_of(const void* stack, const void* from) {
   outermost_stack = stack;
   outermost_end = __builtin_dwarf_cfa();
   if (!recorder.on()) return;
-  active_ = true;
   gap_ = recorder.enter(thread_clock.enter(recorder.cpu_clock()), thread_number);
-  if (!recorder.threaded()) return;
+  active_ = recorder.on();
+  if (!active_ || !recorder.threaded()) return;
   counted_inside = true;
   if (__atomic_fetch_add(&recorder.inside, 1, __ATOMIC_RELAXED) != 0) recorder.count_concurrent();
 }
@@ -164,7 +164,6 @@ Outcome outcome_of(int rc) {
 }
 
 void restart_clock() {
-  thread_number = 0;
   thread_clock.enter(recorder.cpu_clock());
   thread_clock.leave(recorder.cpu_clock());
 }
@@ -195,6 +194,14 @@ void Recorder::start(int thread_level) {
   h.clock_resolution_ns = std::int64_t{t.tv_sec} * 1000000000 + t.tv_nsec;
   h.thread_level = static_cast<std::uint32_t>(thread_level);
   h.threads = 1;
+  thread_number = thread_numbers_.take();
+  watch_threads([] {
+    ThreadMemory::free_all();
+    // One that was left by a jump, or ended inside MPI, has a call without an end in the spool: its number stays its own.
+    if (depth == 0 && thread_number != kNoThread) recorder.end_thread(thread_number);
+    thread_number = kNoThread;
+  });
+  watch_thread();
   threaded_ = thread_level >= MPI_THREAD_SERIALIZED;
   if (threaded_) writer_.keep_windows();
   gethostname(h.hostname, sizeof h.hostname - 1);
@@ -224,12 +231,25 @@ void Recorder::start(int thread_level) {
 }
 
 std::uint32_t Recorder::add_thread() {
-  const std::uint64_t number = __atomic_fetch_add(&writer_.header().threads, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&writer_.header().threads, 1, __ATOMIC_RELAXED);
   if (!threaded_) {
     writer_.keep_windows();
     threaded_ = true;  // a program that asked for less than it does: from here on it is guarded
   }
-  return static_cast<std::uint32_t>(number);
+  watch_thread();
+  const Lock lock;
+  const std::uint32_t number = thread_numbers_.take();
+  if (number == kNoThread) {
+    writer_.header().out_of_space = kTooManyThreads;
+    on_ = false;
+  }
+  return number;
+}
+
+void Recorder::end_thread(std::uint32_t number) {
+  if (!on_) return;  // nor in a forked child, whose lock may be held for ever
+  const Lock lock;
+  thread_numbers_.give_back(number);
 }
 
 std::uint16_t Recorder::this_thread() { return static_cast<std::uint16_t>(thread_number); }

@@ -12,13 +12,12 @@
 #include "traces/recorded_time.hpp"
 #include "traces/recorder/pmpi/clock.hpp"
 #include "traces/recorder/pmpi/real_mpi.hpp"
+#include "traces/recorder/pmpi/threads.hpp"
 #include "traces/recorder/pmpi/writer.hpp"
 
 namespace weft::recorder {
 
 using traces::OpKind;
-
-inline constexpr std::uint32_t kNoThread = 0xffffffffu;
 
 // A communicator as long as its handle lives. Never freed: a late wait may still need its rank table.
 struct Comm {
@@ -162,7 +161,7 @@ class Recorder {
       __atomic_fetch_add(&writer_.header().not_recorded[static_cast<std::size_t>(what)], 1, __ATOMIC_RELAXED);
   }
   // A call of the program begins, after `outside`; the time to record for it. Of several threads that compute at
-  // the same time, one counts. Sets the number of a new thread.
+  // the same time, one counts. Sets the number of a new thread, or ends the recording: there is none left.
   std::int64_t enter(const Stretch& outside, std::uint32_t& thread) {
     if (thread == kNoThread) thread = add_thread();
     std::int64_t gap = cpu_ ? outside.cpu : outside.wall;
@@ -179,6 +178,7 @@ class Recorder {
     return gap;
   }
   [[nodiscard]] bool threaded() const { return threaded_; }
+  void end_thread(std::uint32_t number);  // which is in no call
   void count_concurrent() { __atomic_fetch_add(&writer_.header().concurrent, 1, __ATOMIC_RELAXED); }
   void lock() {
     if (!threaded_) return;
@@ -240,6 +240,7 @@ class Recorder {
  private:
   Comm* enter_comm(Comm* c, CommKey key, bool repeats);
   std::uint32_t add_thread();
+  ThreadNumbers thread_numbers_;
   static std::uint16_t this_thread();
   void write_left();
   // A stretch that is left out. Shorter ones are what a poll in a loop takes, which no program works in.

@@ -15,11 +15,8 @@ class List {
  public:
   void clear() { size_ = 0; }
   void add(std::int64_t v) {
-    if (size_ == room_) {
-      room_ = room_ == 0 ? 256 : 2 * room_;
-      data_ = static_cast<std::int64_t*>(realloc(data_, sizeof(std::int64_t) * room_));
-    }
-    data_[size_++] = v;
+    values_.get(size_ + 1)[size_] = v;
+    ++size_;
   }
   template <class Count>
   void add_bytes(const Count* counts, int n, MPI_Datatype type) {
@@ -32,17 +29,16 @@ class List {
   }
   [[nodiscard]] std::int64_t sum(std::size_t from, std::size_t n) const {
     std::int64_t s = 0;
-    for (std::size_t i = from; i < from + n; ++i) s = bytes_plus(s, data_[i]);
+    for (std::size_t i = from; i < from + n; ++i) s = bytes_plus(s, data()[i]);
     return s;
   }
-  [[nodiscard]] std::int64_t operator[](std::size_t i) const { return data_[i]; }
+  [[nodiscard]] std::int64_t operator[](std::size_t i) const { return data()[i]; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] const std::int64_t* data() const { return data_; }
+  [[nodiscard]] const std::int64_t* data() const { return values_.data(); }
 
  private:
-  std::int64_t* data_ = nullptr;
+  Scratch<std::int64_t> values_;
   std::size_t size_ = 0;
-  std::size_t room_ = 0;
 };
 thread_local List list_scratch;
 

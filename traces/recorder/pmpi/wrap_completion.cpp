@@ -3,27 +3,12 @@
 // A wait is written when entered (a program killed in it shows it) and completed at return. A test that says
 // no leaves nothing: it is a poll. Requests whose start was not recorded are left out of the lists and
 // counted.
-#include <stdlib.h>
-
 #include "traces/recorder/pmpi/state.hpp"
 #include "traces/request_book.hpp"
 
 namespace weft::recorder {
 namespace {
 
-// Scratch of a thread, grown and kept.
-template <class T>
-struct Scratch {
-  T* data = nullptr;
-  std::size_t room = 0;
-  T* get(std::size_t n) {
-    if (n > room) {
-      data = static_cast<T*>(realloc(static_cast<void*>(data), sizeof(T) * n));
-      room = n;
-    }
-    return data;
-  }
-};
 thread_local Scratch<std::uint32_t> slot_scratch;
 thread_local Scratch<MPI_Status> status_scratch;
 
@@ -538,7 +523,7 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
   if (call) {
     const bool failed = counted_outcome(rc) == Outcome::kNothing;
     const Lock lock;
-    const std::uint32_t* const of_request = slot_scratch.get(0) + (count < 0 ? 0 : count);
+    const std::uint32_t* const of_request = slot_scratch.data() + (count < 0 ? 0 : count);
     for (int i = 0; i < count; ++i) {
       if (of_request[i] == kNoSlot) continue;
       Slot& s = recorder.requests[of_request[i]];
