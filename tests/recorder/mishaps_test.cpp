@@ -135,5 +135,19 @@ TEST_P(RecordMishaps, WithoutStatusesARequestThatFailsBesideAPersistentOneIsAnsw
   EXPECT_EQ(completed, 2u) << "each start of the send once";
 }
 
+// The program alone is the witness here, too.
+TEST_P(RecordMishaps, NullsThatMpiAnswersWithAnErrorAreAnsweredSo) {
+  const TempDir folder;
+  ASSERT_EQ(shell(folder, mishap("null_arguments")), 0) << slurp(folder.path("err"));
+  const std::string alone = slurp(folder.path("out"));
+  EXPECT_THAT(alone, HasSubstr(" ")) << "the errors";
+  ASSERT_EQ(record(folder, mishap("null_arguments")), 0) << slurp(folder.path("err"));
+  EXPECT_EQ(slurp(folder.path("out")), alone);
+  const Recorded r = read_back(folder.path("t.weft"));
+  EXPECT_THAT(inside(r.lines.at(0)), ElementsAre("barrier - 0 - world"));
+  EXPECT_THAT(r.header.warnings, IsEmpty());
+  EXPECT_EQ(traces::trace_warnings(r.header).size(), 0u);
+}
+
 }  // namespace
 }  // namespace weft::recorder::testing

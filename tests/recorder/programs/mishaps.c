@@ -31,6 +31,46 @@ static void without_statuses(int rank) {
   for (int i = 0; rank == 1 && i < 2; ++i) MPI_Recv(&x, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
+/* Calls without an argument that they need, of those that each library answers with an error by itself; prints the errors. */
+static void null_arguments(void) {
+  int x[2] = {0}, y[2] = {0}, zeroes[2] = {0}, flag, index, codes[32], n = 0;
+  MPI_Request q = MPI_REQUEST_NULL;
+  MPI_Status status[2];
+  MPI_Comm world = MPI_COMM_WORLD;
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  codes[n++] = MPI_Wait(NULL, status);
+  codes[n++] = MPI_Waitall(2, NULL, MPI_STATUSES_IGNORE);
+  codes[n++] = MPI_Waitany(2, NULL, &index, status);
+  codes[n++] = MPI_Waitsome(2, NULL, &index, zeroes, MPI_STATUSES_IGNORE);
+  codes[n++] = MPI_Test(NULL, &flag, status);
+  codes[n++] = MPI_Test(&q, NULL, status);
+  codes[n++] = MPI_Testall(2, NULL, &flag, MPI_STATUSES_IGNORE);
+  codes[n++] = MPI_Testany(2, NULL, &index, &flag, status);
+  codes[n++] = MPI_Testsome(2, NULL, &index, zeroes, MPI_STATUSES_IGNORE);
+  codes[n++] = MPI_Start(NULL);
+  codes[n++] = MPI_Startall(2, NULL);
+  codes[n++] = MPI_Cancel(NULL);
+  codes[n++] = MPI_Request_free(NULL);
+#ifdef OPEN_MPI
+  codes[n++] = MPI_Gatherv(x, 1, MPI_INT, y, NULL, NULL, MPI_INT, 0, world);
+  codes[n++] = MPI_Scatterv(x, NULL, NULL, MPI_INT, y, 0, MPI_INT, 0, world);
+  codes[n++] = MPI_Allgatherv(x, 0, MPI_INT, y, NULL, NULL, MPI_INT, world);
+  codes[n++] = MPI_Alltoallv(x, NULL, NULL, MPI_INT, y, NULL, NULL, MPI_INT, world);
+  codes[n++] = MPI_Alltoallw(x, zeroes, zeroes, NULL, y, zeroes, zeroes, NULL, world);
+  codes[n++] = MPI_Reduce_scatter(x, y, NULL, MPI_INT, MPI_SUM, world);
+#else
+  codes[n++] = MPI_Comm_free(NULL);
+  codes[n++] = MPI_Comm_disconnect(NULL);
+  codes[n++] = MPI_Mrecv(x, 1, MPI_INT, NULL, status);
+  codes[n++] = MPI_Imrecv(x, 1, MPI_INT, NULL, &q);
+#endif
+  for (int i = 0; i < n; ++i) {
+    MPI_Error_class(codes[i], &codes[i]);
+    printf("%d%c", codes[i], i + 1 < n ? ' ' : '\n');
+  }
+  MPI_Barrier(world);
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   int rank, size, bad = 0;
@@ -102,6 +142,7 @@ int main(int argc, char** argv) {
       if (request[i] != MPI_REQUEST_NULL) MPI_Wait(request + i, status);
   }
   if (strcmp(mode, "without_statuses") == 0) without_statuses(rank);
+  if (strcmp(mode, "null_arguments") == 0) null_arguments();
   if (bad) MPI_Abort(MPI_COMM_WORLD, 6);
   MPI_Finalize();
   return 0;

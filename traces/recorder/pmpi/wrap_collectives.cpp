@@ -10,6 +10,15 @@
 namespace weft::recorder {
 namespace {
 
+// Entries of an array that the program may not have given: MPI answers that with an error, and until then it has no bytes.
+template <class Count>
+[[nodiscard]] Count count_at(const Count* counts, int i) {
+  return counts != nullptr ? counts[i] : Count{0};
+}
+[[nodiscard]] MPI_Datatype type_at(const MPI_Datatype* types, int i) {
+  return types != nullptr ? types[i] : WEFT_DATATYPE_NULL;
+}
+
 // The list of a record under construction.
 class List {
  public:
@@ -21,11 +30,11 @@ class List {
   template <class Count>
   void add_bytes(const Count* counts, int n, MPI_Datatype type) {
     const std::int64_t unit = type_bytes(type);
-    for (int i = 0; i < n; ++i) add(bytes_times(counts[i], unit));
+    for (int i = 0; i < n; ++i) add(bytes_times(count_at(counts, i), unit));
   }
   template <class Count>
   void add_bytes(const Count* counts, int n, const MPI_Datatype* types) {
-    for (int i = 0; i < n; ++i) add(bytes_of(counts[i], types[i]));
+    for (int i = 0; i < n; ++i) add(bytes_of(count_at(counts, i), type_at(types, i)));
   }
   [[nodiscard]] std::int64_t sum(std::size_t from, std::size_t n) const {
     std::int64_t s = 0;

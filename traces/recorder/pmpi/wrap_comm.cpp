@@ -139,8 +139,9 @@ template <class Real>
 // Frees by `real`. The handle is taken out of the tables before: another thread may get the same for a new communicator.
 // A callback that frees one (of an attribute) leaves no record, but its handle can come again, too.
 template <class Real>
-[[gnu::always_inline]] inline int free_comm(MPI_Comm handle, Real real) {
+[[gnu::always_inline]] inline int free_comm(const MPI_Comm* given, Real real) {
   const Call call(Call::Does::kManage);
+  const MPI_Comm handle = given != nullptr ? *given : MPI_Comm{};
   Comm* c = nullptr;
   SpoolRecord* r = nullptr;
   if (recorder.on()) {
@@ -248,8 +249,8 @@ WEFT_WRAP(Intercomm_merge, (MPI_Comm inter, int high, MPI_Comm* made)) {
                 [&] { return WEFT_NEXT(Intercomm_merge)(inter, high, made); });
 }
 WEFT_WRAP(Comm_free, (MPI_Comm * comm)) {
-  return free_comm(*comm, [&] { return WEFT_NEXT(Comm_free)(comm); });
+  return free_comm(comm, [&] { return WEFT_NEXT(Comm_free)(comm); });
 }
 WEFT_WRAP(Comm_disconnect, (MPI_Comm * comm)) {
-  return free_comm(*comm, [&] { return WEFT_NEXT(Comm_disconnect)(comm); });
+  return free_comm(comm, [&] { return WEFT_NEXT(Comm_disconnect)(comm); });
 }

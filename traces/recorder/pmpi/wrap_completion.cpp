@@ -9,6 +9,11 @@
 namespace weft::recorder {
 namespace {
 
+// An array that the program did not give is one of nothing, until MPI answers with an error.
+int given(int count, const MPI_Request* requests) { return requests == nullptr || count < 0 ? 0 : count; }
+bool says_yes(const int* flag) { return flag != nullptr && *flag != 0; }
+bool is_index(const int* index) { return index != nullptr && *index != MPI_UNDEFINED; }
+
 thread_local Scratch<std::uint32_t> slot_scratch;
 thread_local Scratch<MPI_Status> status_scratch;
 
@@ -21,7 +26,7 @@ class Completion {
     slots_[0] = taken;
   }
   // Call locked.
-  Completion(int count, const MPI_Request* requests) : count_(count < 0 ? 0 : count) {
+  Completion(int count, const MPI_Request* requests) : count_(given(count, requests)) {
     slots_ = slot_scratch.get(static_cast<std::size_t>(count_) + 1);
     const Claim claim = recorder.claim();
     for (int i = 0; i < count_; ++i) {
@@ -308,7 +313,7 @@ WEFT_WRAP(Test, (MPI_Request * request, int* flag, MPI_Status* status)) {
       OpKind::test, 1, request,
       [&](Completion*, bool& yes) {
         const int rc = WEFT_NEXT(Test)(request, flag, s);
-        yes = *flag != 0;
+        yes = says_yes(flag);
         return rc;
       },
       [&](Completion& c) { c.complete(0, s); });
@@ -323,7 +328,7 @@ WEFT_WRAP(Testall, (int count, MPI_Request* requests, int* flag, MPI_Status* sta
         if (c != nullptr) used.want(*c, count);
         rc = WEFT_NEXT(Testall)(count, requests, flag, used.to());
         // MPICH completes what it can and answers no where one request failed.
-        yes = *flag != 0;
+        yes = says_yes(flag);
         if (!yes && rc == MPI_ERR_IN_STATUS && c != nullptr) {
           const Lock lock;
           yes = c->some_complete(used.all(), requests);
@@ -340,7 +345,7 @@ WEFT_WRAP(Testany, (int count, MPI_Request* requests, int* index, int* flag, MPI
       OpKind::testany, count, requests,
       [&](Completion*, bool& yes) {
         const int rc = WEFT_NEXT(Testany)(count, requests, index, flag, s);
-        yes = *flag != 0 && *index != MPI_UNDEFINED;
+        yes = says_yes(flag) && is_index(index);
         return rc;
       },
       [&](Completion& c) { c.complete(*index, s); });
@@ -353,7 +358,7 @@ WEFT_WRAP(Testsome, (int count, MPI_Request* requests, int* done_count, int* ind
       [&](Completion* c, bool& yes) {
         if (c != nullptr) used.want(*c, count);
         const int rc = WEFT_NEXT(Testsome)(count, requests, done_count, indices, used.to());
-        yes = *done_count != MPI_UNDEFINED && *done_count > 0;
+        yes = is_index(done_count) && *done_count > 0;
         return rc;
       },
       [&](Completion& c) {
@@ -369,7 +374,7 @@ WEFT_WRAP(Request_get_status, (MPI_Request request, int* flag, MPI_Status* statu
       OpKind::test, 1, &request,
       [&](Completion*, bool& yes) {
         const int rc = WEFT_NEXT(Request_get_status)(request, flag, s);
-        yes = *flag != 0;
+        yes = says_yes(flag);
         return rc;
       },
       [&](Completion& c) { c.tell_only(0, s); });
@@ -382,7 +387,7 @@ WEFT_WRAP(Request_get_status_all, (int count, AskedRequests requests, int* flag,
       [&](Completion* c, bool& yes) {
         if (c != nullptr) used.want(*c, count);
         const int rc = WEFT_NEXT(Request_get_status_all)(count, requests, flag, used.to());
-        yes = *flag != 0;
+        yes = says_yes(flag);
         return rc;
       },
       [&](Completion& c) {
@@ -399,7 +404,7 @@ WEFT_WRAP(Request_get_status_any,
       [&](Completion* c, bool& yes) {
         const int rc = WEFT_NEXT(Request_get_status_any)(count, requests, index, flag, s);
         const Lock lock;
-        yes = *flag != 0 && *index != MPI_UNDEFINED && c != nullptr && c->untold(*index);
+        yes = says_yes(flag) && is_index(index) && c != nullptr && c->untold(*index);
         return rc;
       },
       [&](Completion& c) { c.tell_only(*index, s); });
@@ -413,7 +418,7 @@ WEFT_WRAP(Request_get_status_some,
       [&](Completion* c, bool& yes) {
         if (c != nullptr) used.want(*c, count);
         const int rc = WEFT_NEXT(Request_get_status_some)(count, requests, done_count, indices, used.to());
-        const int done = *done_count == MPI_UNDEFINED ? 0 : *done_count;
+        const int done = is_index(done_count) ? *done_count : 0;
         const Lock lock;
         for (int i = 0; i < done && c != nullptr; ++i) yes = yes || c->untold(indices[i]);
         return rc;
@@ -429,7 +434,7 @@ WEFT_WRAP(Request_get_status_some,
   WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, MPI_Message* m, MPI_Status* status)) { \
     MPI_Status own{};                                                                                   \
     MPI_Status* s = status == MPI_STATUS_IGNORE ? &own : status;                                        \
-    const MPI_Message message = *m;                                                                     \
+    const MPI_Message message = m != nullptr ? *m : MPI_Message{};                                      \
     return receive_taken(message, *s, [&] { return WEFT_NEXT(name)(buffer, count, type, m, s); });      \
   }
 WEFT_MRECV(Mrecv, int)
@@ -445,7 +450,8 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
   bool was_hidden = false;
   if (call) {
     const Lock lock;
-    slot = recorder.requests.find(*request, request, recorder.claim());
+    const Claim claim = recorder.claim();
+    if (request != nullptr) slot = recorder.requests.find(*request, request, claim);
     if (slot == kNoSlot) {
       count_unseen(NotRecorded::unknown_start);
       recorder.carry(call.gap());
@@ -483,11 +489,12 @@ WEFT_WRAP(Start, (MPI_Request * request)) {
 // Of a Startall that fails the messages are left out; persistent collectives, a record each, stay as written.
 WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
   const Call call;
+  const int n = given(count, requests);
   SpoolRecord* started = nullptr;  // of the messages
   if (call) {
     const Lock lock;
     const Claim claim = recorder.claim();
-    const auto room = count < 0 ? std::size_t{0} : static_cast<std::size_t>(count);
+    const auto room = static_cast<std::size_t>(n);
     std::uint32_t* slots = slot_scratch.get(3 * room + 1);
     std::uint32_t* const of_request = slots + room;  // as they stand in `requests`
     std::uint32_t* const was_active = of_request + room;
@@ -523,14 +530,14 @@ WEFT_WRAP(Startall, (int count, MPI_Request* requests)) {
   if (call) {
     const bool failed = counted_outcome(rc) == Outcome::kNothing;
     const Lock lock;
-    const std::uint32_t* const of_request = slot_scratch.data() + (count < 0 ? 0 : count);
-    for (int i = 0; i < count; ++i) {
+    const std::uint32_t* const of_request = slot_scratch.data() + n;
+    for (int i = 0; i < n; ++i) {
       if (of_request[i] == kNoSlot) continue;
       Slot& s = recorder.requests[of_request[i]];
       if (!failed)
         recorder.requests.rebind(of_request[i], requests[i], requests + i);
       else if (s.prepared == nullptr)
-        s.active = of_request[count + i] != 0;
+        s.active = of_request[n + i] != 0;
     }
     if (failed && started != nullptr) SpoolWriter::set_flags(started, kFailed);
   }
@@ -545,8 +552,10 @@ template <class Real>
   SpoolRecord* r = nullptr;
   recorder.lock();
   const Claim claim = recorder.claim();
-  const std::uint32_t slot = kind == OpKind::cancel ? recorder.requests.find_any(*request, request, claim)
-                                                    : recorder.requests.find(*request, request, claim);
+  std::uint32_t slot = kNoSlot;
+  if (request != nullptr)
+    slot = kind == OpKind::cancel ? recorder.requests.find_any(*request, request, claim)
+                                  : recorder.requests.find(*request, request, claim);
   if (slot == kNoSlot) count_unseen(NotRecorded::unknown_request);
   // What is told already is over, but a persistent request itself is still to be freed.
   const bool over =

@@ -333,7 +333,7 @@ WEFT_WRAP(Improbe, (int source, int tag, MPI_Comm comm, int* flag, MPI_Message* 
   WEFT_WRAP(name, (void* buffer, COUNT count, MPI_Datatype type, MPI_Message* m, MPI_Request* request)) { \
     const Call call;                                                                                      \
     const auto real = [&] { return WEFT_NEXT(name)(buffer, count, type, m, request); };                   \
-    return receive_taken(*m, request, call, real);                                                        \
+    return receive_taken(m != nullptr ? *m : MPI_Message{}, request, call, real);                         \
   }
 WEFT_IMRECV(Imrecv, int)
 
