@@ -177,6 +177,20 @@ TEST(RecorderLaunch, UsersOwnPreloadComesAfterTheRecorder) {
   EXPECT_THAT(told({"mpirun", "-x", "LD_PRELOAD=t.so", "a"}, Abi::kOpenMpi),
               ElementsAreArray(Words{"mpirun", "-x", "WEFT_RECORD_DIR", "-x", "WEFT_RECORD_CLOCK", "-x",
                                      "LD_PRELOAD=" + ours + ":t.so", "a"}));
+  // Its own list of variables, which it refuses -x beside.
+  const std::string list = "mca_base_env_list";
+  for (const char* option : {"-mca", "--mca", "-gmca", "--gmca"})
+    EXPECT_THAT(told({"mpirun", option, list, "A=1;B", "a"}, Abi::kOpenMpi),
+                ElementsAreArray(Words{"mpirun", option, list,
+                                       "A=1;B;LD_PRELOAD;WEFT_RECORD_DIR;WEFT_RECORD_CLOCK", "a"}));
+  EXPECT_THAT(
+      told({"mpirun", "--mca", list, "A=1;LD_PRELOAD=t.so;B", "a"}, Abi::kOpenMpi),
+      ElementsAreArray(Words{"mpirun", "--mca", list,
+                             "A=1;LD_PRELOAD=" + ours + ":t.so;B;WEFT_RECORD_DIR;WEFT_RECORD_CLOCK", "a"}));
+  EXPECT_THAT(
+      told({"mpirun", "--mca", list, "A=1,B", "--mca", list + "_delimiter", ",", "a"}, Abi::kOpenMpi),
+      ElementsAreArray(Words{"mpirun", "--mca", list, "A=1,B,LD_PRELOAD,WEFT_RECORD_DIR,WEFT_RECORD_CLOCK",
+                             "--mca", list + "_delimiter", ",", "a"}));
   EXPECT_THAT(told({"mpiexec", "-n", "2", "a"}, Abi::kMpich),
               ElementsAreArray(Words{"mpiexec", "-n", "2", "a"}));
   EXPECT_THAT(told({"mpiexec", "-genv", "LD_PRELOAD", "t.so", "a"}, Abi::kMpich),

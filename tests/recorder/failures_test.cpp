@@ -146,6 +146,22 @@ TEST_P(RecordBesideTools, PreloadedToolSeesTheProgramAndTheTraceDoesNotSeeTheToo
   }
 }
 
+TEST_P(RecordBesideTools, VariablesThatOpenMpisOwnListHandsOnArriveBesideTheRecorders) {
+  if (current_mpi.abi != "openmpi") GTEST_SKIP() << "a list of Open MPI's launcher";
+  const TempDir folder;
+  const std::string said = "sh -c 'echo \"$GIVEN $BESIDE\"; exec " + behaviour("exit 0") + "'";
+  const std::string run = mpirun(2);
+  for (const std::string words :
+       {" --mca mca_base_env_list 'GIVEN=1;BESIDE=2'",
+        " --mca mca_base_env_list GIVEN=1,BESIDE=2 --mca mca_base_env_list_delimiter ,"}) {
+    ASSERT_EQ(record(folder, current_mpi.launcher + words + run.substr(current_mpi.launcher.size()) + said),
+              0)
+        << slurp(folder.path("err"));
+    EXPECT_EQ(slurp(folder.path("out")), "1 2\n1 2\n");
+    EXPECT_EQ(read_back(folder.path("t.weft")).lines.size(), 2u);
+  }
+}
+
 TEST_P(RecordBesideTools, LinkedToolSeesTheProgramToo) {
   const TempDir folder;
   ASSERT_EQ(record(folder, mpirun(2) + program("linked") + " exit 0"), 0) << slurp(folder.path("err"));

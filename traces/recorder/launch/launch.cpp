@@ -23,6 +23,19 @@ void pass_on(int signal) {
   if (child_pid > 0) ::kill(static_cast<pid_t>(child_pid), signal);
 }
 
+bool is_mca_option(std::string_view word) {
+  return word == "-mca" || word == "--mca" || word == "-gmca" || word == "--gmca";
+}
+
+// The value of an Open MPI parameter: on the command line, else in the environment, else `otherwise`.
+std::string mca_value(const std::vector<std::string>& command, const std::string& name,
+                      std::string_view otherwise) {
+  for (std::size_t i = 1; i + 2 < command.size(); ++i)
+    if (is_mca_option(command[i]) && command[i + 1] == name) return command[i + 2];
+  const char* value = ::getenv(("OMPI_MCA_" + name).c_str());
+  return std::string(value != nullptr ? std::string_view(value) : otherwise);
+}
+
 int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 }  // namespace
@@ -30,6 +43,7 @@ int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(statu
 std::vector<std::string> exported_command(std::vector<std::string> command, Abi launcher,
                                           const std::string& library) {
   constexpr std::string_view kName = "LD_PRELOAD";
+  constexpr std::string_view kEnvList = "mca_base_env_list";
   bool preload_given = false;
   const auto put_before = [&](std::string& value) {
     value.insert(0, library + ":");
@@ -41,9 +55,24 @@ std::vector<std::string> exported_command(std::vector<std::string> command, Abi 
         put_before(command[i + 2]);
     return command;
   }
-  // Open MPI hands on what is named, and refuses -x beside its own list of variables; then only hosts that share our
-  // environment are recorded.
-  if (launcher != Abi::kOpenMpi || ::getenv("OMPI_MCA_mca_base_env_list") != nullptr) return command;
+  if (launcher != Abi::kOpenMpi) return command;
+  // Open MPI hands on what is named, by -x or in a list ("A;B=1"), and refuses one beside the other. Where the list is in the
+  // environment only hosts that share it are recorded.
+  const std::string delimiter = mca_value(command, std::string(kEnvList) + "_delimiter", ";");
+  bool listed = false;
+  for (std::size_t i = 1; i + 2 < command.size(); ++i) {
+    if (!is_mca_option(command[i]) || command[i + 1] != kEnvList) continue;
+    const std::string known = delimiter + command[i + 2];
+    const std::size_t at = known.find(delimiter + std::string(kName) + "=");
+    std::string& value = command[i + 2];
+    if (at != std::string::npos)
+      value.insert(at + kName.size() + 1, library + ":");
+    else
+      value += delimiter + std::string(kName);
+    value += delimiter + kEnvDirectory + delimiter + kEnvClock;
+    listed = true;
+  }
+  if (listed || ::getenv("OMPI_MCA_mca_base_env_list") != nullptr) return command;
   for (std::size_t i = 1; i + 1 < command.size(); ++i)
     if (command[i] == "-x" && command[i + 1].starts_with(std::string(kName) + "=")) {
       std::string value = command[i + 1].substr(kName.size() + 1);
