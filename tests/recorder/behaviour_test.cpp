@@ -180,6 +180,17 @@ TEST_P(Record, SpinningOnIprobeIsOnePollThatCostsNoComputeTime) {
   EXPECT_GT(polls, static_cast<std::int64_t>(places));
 }
 
+TEST_P(Record, SpinningOnWhatIsNotRecordedCostsNoComputeTimeEither) {
+  for (const std::string what : {"window", "part", "communicator"}) {
+    const TempDir folder;
+    ASSERT_EQ(record(folder, mpirun(2) + behaviour("unseen-polls " + what)), 0) << slurp(folder.path("err"));
+    const Recorded r = read_back(folder.path("t.weft"));
+    const double outside = static_cast<double>(r.header.recording.cpu_ps.at(1)) * 1e-12;
+    if (what == "part" && outside < 0.002) continue;  // an MPI before 4: no such polls
+    EXPECT_LT(computed_seconds(r, 1), outside / 2) << what << ": nearly all of it lies between polls";
+  }
+}
+
 // The poll of rank 1 that hits.
 std::size_t hit_of(const Recorded& r) {
   std::size_t hit = 0;

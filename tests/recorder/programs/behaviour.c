@@ -37,6 +37,60 @@ static double work(int microseconds) { /* keeps the core busy that long, in CPU 
   return x;
 }
 
+static MPI_Comm unseen;
+static int make_unseen(MPI_Comm of, int key, void* extra, void* in, void* out, int* flag) {
+  *flag = 0;
+  return MPI_Comm_dup(MPI_COMM_SELF, &unseen);
+}
+
+/* Rank 1 polls without pause for what rank 0 does late, by calls that are not recorded: an exposure of a window, a part of a message
+ * (MPI 4), and a message on a communicator that a callback made. */
+static void unseen_polls(int rank, const char* what) {
+  const int other = 1 - rank;
+  int flag = 0, x = 0;
+  if (strcmp(what, "window") == 0) {
+    MPI_Win window;
+    MPI_Group world, peer;
+    MPI_Win_create(&x, sizeof x, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_incl(world, 1, &other, &peer);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) {
+      MPI_Win_start(peer, 0, window);
+      usleep(300000);
+      MPI_Win_complete(window);
+    } else {
+      MPI_Win_post(peer, 0, window);
+      while (!flag) MPI_Win_test(window, &flag);
+    }
+    MPI_Win_free(&window);
+  }
+#if MPI_VERSION >= 4
+  if (strcmp(what, "part") == 0) {
+    MPI_Request request;
+    if (rank == 0)
+      MPI_Psend_init(&x, 1, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    else
+      MPI_Precv_init(&x, 1, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    MPI_Start(&request);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0) usleep(300000), MPI_Pready(0, request);
+    while (rank == 1 && !flag) MPI_Parrived(request, 0, &flag);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+#endif
+  if (strcmp(what, "communicator") == 0) {
+    int key;
+    MPI_Comm copy;
+    double start = MPI_Wtime();
+    MPI_Comm_create_keyval(make_unseen, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, key, &x);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    while (rank == 1 && MPI_Wtime() < start + 0.3)
+      MPI_Iprobe(0, 1, unseen, &flag, MPI_STATUS_IGNORE); /* nobody sends */
+  }
+}
+
 int main(int argc, char** argv) {
   const char* mode = argc > 1 ? argv[1] : "";
   int rank, x = 0;
@@ -92,6 +146,7 @@ int main(int argc, char** argv) {
       MPI_Recv(&x, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
   }
+  if (strcmp(mode, "unseen-polls") == 0) unseen_polls(rank, argc > 2 ? argv[2] : "");
   if (strcmp(mode, "poll") ==
       0) { /* three polls with work between; then the message; as a panel broadcast does it */
     MPI_Comm row, column;

@@ -226,7 +226,7 @@ class Recorder {
   }
   // A poll that said no: Iprobe and Improbe join the miss before them when nothing but spinning lies between.
   void miss(OpKind kind, std::int64_t gap, const Fields& f);
-  void idle_poll(std::int64_t gap);  // a Test that said no
+  void idle_poll(std::int64_t gap);  // a Test that said no, or any poll that has no place in a trace
   // A call that leaves no record: the time before it belongs to the next one that does.
   void carry(std::int64_t gap) {
     carried_ += gap;

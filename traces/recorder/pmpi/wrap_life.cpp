@@ -25,6 +25,21 @@ template <class Real>
   return real();
 }
 
+template <class Real>
+[[gnu::always_inline]] inline int counted_poll(NotRecorded what, const int* flag, Real real) {
+  const Call call;
+  if (call) recorder.count(what);
+  const int rc = real();
+  if (call) {
+    const Lock lock;
+    if (rc == MPI_SUCCESS && *flag == 0)
+      recorder.idle_poll(call.gap());
+    else
+      recorder.carry(call.gap());
+  }
+  return rc;
+}
+
 // No operation, but it may wait for others: time inside MPI, which would else be computation.
 template <class Real>
 [[gnu::always_inline]] inline int no_operation(Real real) {
@@ -126,6 +141,10 @@ WEFT_WRAP(Comm_set_info, (MPI_Comm comm, MPI_Info info)) {
   WEFT_WRAP(name, params) {                                                  \
     return counted(NotRecorded::name, [&] { return WEFT_NEXT(name) args; }); \
   }
+#define WEFT_COUNTED_POLL(group, name, params, args, flag)                              \
+  WEFT_WRAP(name, params) {                                                             \
+    return counted_poll(NotRecorded::name, flag, [&] { return WEFT_NEXT(name) args; }); \
+  }
 #ifdef WEFT_LARGE_COUNTS
 #define WEFT_COUNTED_LARGE(name, params, args)                                   \
   WEFT_WRAP(name##_c, params) {                                                  \
@@ -134,6 +153,7 @@ WEFT_WRAP(Comm_set_info, (MPI_Comm comm, MPI_Info info)) {
 #endif
 #ifndef WEFT_CALLS_OF_MPI_4
 #define WEFT_COUNTED_4(group, name, params, args)
+#define WEFT_COUNTED_POLL_4(group, name, params, args, flag)
 #endif
 #include "traces/recorder/not_recorded.def"
 #undef WEFT_COUNTED

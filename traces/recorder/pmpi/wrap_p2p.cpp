@@ -177,8 +177,11 @@ int receive_taken(MPI_Message message, MPI_Request* request, const Call& call, R
 void poll(OpKind kind, bool hit, const Call& call, int source, int tag, MPI_Comm comm, const MPI_Status& s,
           MPI_Message* message_out) {
   const Lock lock;
-  const Comm* c = known(comm, call);
-  if (c == nullptr) return;
+  const Comm* c = recorder.comm(comm);
+  if (c == nullptr) {
+    count_unseen(NotRecorded::unknown_comm);
+    return hit ? recorder.carry(call.gap()) : recorder.idle_poll(call.gap());
+  }
   const Fields f = message(*c, source, tag, 0);
   if (!hit) {
     recorder.miss(kind, call.gap(), f);
