@@ -6,6 +6,7 @@
 
 #include "cli/flags/replay_flags.hpp"
 #include "core/threads/parallel.hpp"
+#include "report/hpl/close_runs.hpp"
 #include "report/hpl/hpl_report.hpp"
 #include "report/hpl/seed_spread.hpp"
 
@@ -103,7 +104,7 @@ Result<void> Predictions::add(predict::TimedPrediction&& made, const PredictionJ
 }
 
 std::string Predictions::text(std::size_t width) const {
-  return report::predictions_text(runs, report::seed_groups(group), width);
+  return report::predictions_text(runs, report::seed_groups(group), seeds, drawn, width);
 }
 
 nlohmann::ordered_json Predictions::json(bool one, const predict::PredictOptions& options) const {
@@ -125,10 +126,16 @@ nlohmann::ordered_json Predictions::json(bool one, const predict::PredictOptions
     row.erase("schema");
     j["runs"].push_back(std::move(row));
   }
-  if (const auto groups = report::seed_groups(group); groups.size() < runs.size()) {
+  const auto groups = report::seed_groups(group);
+  if (groups.size() < runs.size()) {
     j["seed_spread"] = nlohmann::ordered_json::array();
     for (const report::SeedGroup& g : groups)
       j["seed_spread"].push_back(report::seed_spread_json(std::span(runs).subspan(g.first, g.count)));
+  }
+  if (groups.size() > 1) {
+    const auto rated = report::rated_runs(runs, groups, seeds);
+    const std::size_t fastest = report::fastest_of(rated);
+    j["fastest"] = report::close_runs_json(report::close_runs(rated, fastest, drawn), fastest);
   }
   j["engine"] = {{"peak_rss_bytes", peak_rss_bytes()}};
   return j;

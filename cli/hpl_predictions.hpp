@@ -58,6 +58,7 @@ struct Predictions {
   std::vector<double> walls;
   std::vector<std::uint64_t> seeds;
   std::vector<std::size_t> group;
+  bool drawn = false;  // other seeds give other rates
 
   // Errors: of the closed forms.
   [[nodiscard]] Result<void> add(predict::TimedPrediction&& made, const PredictionJob& job,

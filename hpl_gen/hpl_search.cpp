@@ -113,24 +113,35 @@ bool is_faster(const Candidate& a, const Candidate& b) { return a.gflops > b.gfl
 // What the rate is at least; nothing is known of a figure without an estimate.
 double sure_gflops(const Candidate& c) { return c.gflops * std::max(0.0, 1 - c.error_estimate.value_or(1)); }
 
-// The fastest, if its figure is as precise as any; where the evaluations were used up or the search was stopped before that, the one that
+// How many parameters are the base's.
+int kept_of_base(const Candidate& c, const HplConfig& base) {
+  const HplConfig& a = c.config;
+  return int{a.n == base.n} + int{a.nb == base.nb} + int{Grid{a.p, a.q} == Grid{base.p, base.q}} +
+         int{a.pmap == base.pmap} + int{a.depth == base.depth} + int{a.bcast == base.bcast} +
+         int{a.swap == base.swap} + int{factorisation_of(a) == factorisation_of(base)};
+}
+
+// The fastest, of equal ones that with most of the base's parameters, if its figure is as precise as any; where the evaluations were used up or the search was stopped before that, the one that
 // is fast for sure. REQUIRES: not empty.
-std::size_t best_of(const std::vector<Candidate>& all) {
+std::size_t best_of(const std::vector<Candidate>& all, const HplConfig& base) {
   const auto first_most = [&](auto less) {
     return static_cast<std::size_t>(std::max_element(all.begin(), all.end(), less) - all.begin());
   };
-  const std::size_t fastest =
-      first_most([](const Candidate& a, const Candidate& b) { return is_faster(b, a); });
+  const std::size_t fastest = first_most([&](const Candidate& a, const Candidate& b) {
+    return std::tuple(a.gflops, a.round, kept_of_base(a, base)) <
+           std::tuple(b.gflops, b.round, kept_of_base(b, base));
+  });
   if (is_final(all[fastest])) return fastest;
-  return first_most([](const Candidate& a, const Candidate& b) {
-    return std::tuple(sure_gflops(a), a.round, a.gflops) < std::tuple(sure_gflops(b), b.round, b.gflops);
+  return first_most([&](const Candidate& a, const Candidate& b) {
+    return std::tuple(sure_gflops(a), a.round, a.gflops, kept_of_base(a, base)) <
+           std::tuple(sure_gflops(b), b.round, b.gflops, kept_of_base(b, base));
   });
 }
 
 // The best first, then by round and rate.
-void sort_ranking(std::vector<Candidate>& all) {
+void sort_ranking(std::vector<Candidate>& all, const HplConfig& base) {
   if (all.empty()) return;
-  const auto best = all.begin() + static_cast<std::ptrdiff_t>(best_of(all));
+  const auto best = all.begin() + static_cast<std::ptrdiff_t>(best_of(all, base));
   std::rotate(all.begin(), best, best + 1);
   std::stable_sort(all.begin() + 1, all.end(), [](const Candidate& a, const Candidate& b) {
     return a.round != b.round ? a.round > b.round : is_faster(a, b);
@@ -398,7 +409,7 @@ Result<SearchResult> search_hpl(const HplConfig& base, const SearchSpace& space,
   std::vector<Candidate> all = finals.all();
   out.evaluations = static_cast<int>(field.tried().size()) + finals.evaluations();
   out.complete = !field.stopped() && !finals.stopped();
-  sort_ranking(all);
+  sort_ranking(all, base);
   if (out.complete) out.untried = untried_values(space, all);
   for (const Candidate& c : all)
     if (c.config == base) out.base = c;

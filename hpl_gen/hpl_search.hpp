@@ -13,8 +13,8 @@
 // What steps 2 to 4 did not need goes to candidates that step 1 did not come to, a third at a time, and to their steps 2 to 4.
 // Candidates that were simulated in full keep their figure: they are not evaluated again, count as of step 3, and as long as all are so
 // two predictions are put aside for steps 2 and 3. Where the predictions end before step 4 does, the best is the one with the highest
-// rate less its estimated error. The budget counts predictions, so the result depends on no clock. Ties go to what was
-// seen first.
+// rate less its estimated error. The budget counts predictions, so the result depends on no clock. Of equal rates
+// the one with most of the base's parameters is the best, then what was seen first.
 #pragma once
 
 #include <cstdint>

@@ -94,4 +94,13 @@ std::vector<std::string> hpl_warnings(const topology::Platform& platform,
   return out;
 }
 
+bool is_drawn(const topology::Platform& platform, const std::vector<HplConfig>& configs,
+              const PredictOptions& options) {
+  // Within one process row nobody is told of pivots.
+  const bool pivots = options.pivots.pivots == hpl_gen::PivotKind::kRandom &&
+                      std::ranges::any_of(configs, [](const HplConfig& c) { return c.p > 1; });
+  return pivots || (options.noise && platform.compute.has_noise()) || options.map.starts_with("random") ||
+         options.map.ends_with("hosts=random");
+}
+
 }  // namespace weft::predict

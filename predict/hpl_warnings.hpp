@@ -21,4 +21,8 @@ namespace weft::predict {
                                                     const std::vector<hpl_gen::HplConfig>& configs,
                                                     const PredictOptions& options);
 
+// Whether another seed gives `configs` other rates: pivots are drawn, kernels vary or the placement is random.
+[[nodiscard]] bool is_drawn(const topology::Platform& platform,
+                            const std::vector<hpl_gen::HplConfig>& configs, const PredictOptions& options);
+
 }  // namespace weft::predict

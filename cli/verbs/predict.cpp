@@ -180,6 +180,8 @@ Result<void> run(Options& o) {
                     : fmt::format("interrupted after {} of {} runs", finished, runs);
   }
   Predictions all;
+  all.drawn = std::ranges::any_of(
+      tasks, [&](const auto& task) { return predict::is_drawn(task.platform, task.configs, options); });
   for (std::size_t i = 0; i < runs; ++i)
     if (made[i]) WEFT_TRY(all.add(std::move(*made[i]), jobs[i], options));
   progress.finish();

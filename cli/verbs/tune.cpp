@@ -102,6 +102,7 @@ Result<void> run(Options& o) {
   facts.accuracy = options.accuracy;
   facts.pivots = o.hpl.pivots;
   facts.evaluations = o.evaluations;
+  facts.drawn = predict::is_drawn(platform, sizes_of(space, base), options);
   facts.space = &space;
   facts.result = &result;
   facts.chosen = chosen.chosen;

@@ -11,6 +11,7 @@
 #include "hpl_gen/grid.hpp"
 #include "predict/hpl_exchanges.hpp"
 #include "predict/run_facts.hpp"
+#include "report/hpl/close_runs.hpp"
 #include "report/hpl/factorisation.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -313,25 +314,9 @@ nlohmann::ordered_json closed_form_json(const predict::ClosedFormPrediction& clo
   return j;
 }
 
-// Which other runs may be as fast as the fastest: the intervals of both rates meet.
-std::string not_told_apart(const std::vector<predict::HplPrediction>& runs, std::size_t best, bool several) {
-  const predict::HplPrediction& first = runs[best];
-  std::vector<const predict::HplPrediction*> near;
-  for (const predict::HplPrediction& r : runs)
-    if (&r != &first && first.error_estimate && r.error_estimate &&
-        *first.error_estimate + *r.error_estimate > 0 &&
-        r.gflops * (1 + *r.error_estimate) >= first.gflops * (1 - *first.error_estimate))
-      near.push_back(&r);
-  if (near.empty()) return {};
-  std::ranges::stable_sort(near, std::ranges::greater(), &predict::HplPrediction::gflops);
-  const std::string next = several ? near.front()->label : std::string("the next");
-  return fmt::format("As fast within +-: {}{}, {} slower.\n",
-                     near.size() == 1 ? "" : fmt::format("{} others, of them ", near.size()), next,
-                     show_percent(1 - near.front()->gflops / first.gflops));
-}
-
 std::string predictions_text(const std::vector<predict::HplPrediction>& all,
-                             const std::vector<SeedGroup>& groups, std::size_t width) {
+                             const std::vector<SeedGroup>& groups, const std::vector<std::uint64_t>& seeds_of,
+                             bool drawn, std::size_t width) {
   const bool seeds = groups.size() < all.size();
   std::vector<predict::HplPrediction> runs;  // a row each
   std::vector<Spread> spread;
@@ -367,12 +352,10 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
   for (const PhaseRow& p : kPhases) columns.push_back({p.name});
   columns.insert(columns.end(), {{"busiest link", Table::Align::kLeft}, {"used"}});
   Table t(columns);
-  std::size_t best = 0;
   const auto rate = [](double gflops) { return show(FlopRate(gflops * 1e9)); };
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const predict::HplPrediction& r = runs[i];
     const auto& c = r.config;
-    if (r.gflops > runs[best].gflops) best = i;
     std::vector<std::string> cells;
     if (several) cells.push_back(r.label);
     cells.insert(cells.end(), {fmt::format("{}", c.n), fmt::format("{}", c.nb), fmt::format("{}", c.p),
@@ -393,6 +376,12 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
                                r.busiest_link.empty() ? "-" : show_percent(r.busiest_utilization)});
     t.add(cells);
   }
+  const std::vector<RatedRun> rated = rated_runs(all, groups, seeds_of);
+  const std::size_t best = fastest_of(rated);
+  const std::vector<CloseRun> close = close_runs(rated, best, drawn);
+  const bool all_equal = close.size() + 1 == runs.size() && std::ranges::all_of(close, [](const CloseRun& c) {
+                           return c.why == WhyClose::kEqual;
+                         });
   const std::string where = several ? "" : " on " + runs.front().label;
   const std::string best_on = several ? " on " + runs[best].label : "";
   std::string head = counted(runs.size(), "run");
@@ -403,13 +392,21 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
   }
   const std::string words = factorisation_words(factorisations[best], varying);
   head += fmt::format("{}{}{}{}{}{}: {}", where,
-                      runs.size() == 1 ? ": " : "; fastest: ", config_text(runs[best].config),
-                      words.empty() ? "" : ", ", words, best_on, rate(runs[best].gflops));
+                      runs.size() == 1 ? ": "
+                      : all_equal      ? "; all as fast, as "
+                                       : "; fastest: ",
+                      config_text(runs[best].config), words.empty() ? "" : ", ", words, best_on,
+                      rate(runs[best].gflops));
   if (groups[best].count > 1)
     head += fmt::format(" on the mean, {} to {}, standard deviation {}", rate(spread[best].least),
                         rate(spread[best].most), show_percent(spread[best].stddev / spread[best].mean));
-  const std::string open = seeds ? std::string() : not_told_apart(runs, best, several);
-  return head + "\n" + limits(runs[best]) + open + t.text(width);
+  std::string out = head + "\n" + limits(runs[best]);
+  if (!all_equal) {
+    std::vector<NamedRun> named;
+    for (const predict::HplPrediction& r : runs) named.push_back({r.label, &r.config});
+    out += close_runs_text(close, named, best, groups[best].count, "--repeat 5");
+  }
+  return out + t.text(width);
 }
 
 void add_node_grid(Json& object, const hpl_gen::HplConfig& config) {

@@ -17,9 +17,12 @@ namespace weft::report {
                                           const std::vector<std::string>& chosen, std::size_t width);
 // Several runs: the fastest and what limits it; a row each, with their platforms where these differ, the shares of the
 // phases and the busiest link. Those of `groups` that are one run with several seeds are one row, of their means, with
-// the spread of the rate.
+// the spread of the rate. `seeds`: of each prediction; `drawn`: others give other rates. What is as fast as the fastest is named
+// (close_runs.hpp).
 [[nodiscard]] std::string predictions_text(const std::vector<predict::HplPrediction>& runs,
-                                           const std::vector<SeedGroup>& groups, std::size_t width);
+                                           const std::vector<SeedGroup>& groups,
+                                           const std::vector<std::uint64_t>& seeds, bool drawn,
+                                           std::size_t width);
 // Adds local_p and local_q where the program lays a grid of its own within nodes.
 void add_node_grid(nlohmann::ordered_json& object, const hpl_gen::HplConfig& config);
 [[nodiscard]] nlohmann::ordered_json prediction_json(const predict::HplPrediction& run,

@@ -11,6 +11,7 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "predict/run_facts.hpp"
+#include "report/hpl/close_runs.hpp"
 #include "report/hpl/factorisation.hpp"
 #include "report/hpl/hpl_report.hpp"
 #include "report/json_text.hpp"
@@ -64,6 +65,19 @@ std::vector<std::string> tuning_warnings(const TuningFacts& facts) {
   return out;
 }
 
+// What is as fast as the first of the ranking.
+std::vector<CloseRun> close_to_best(const TuningFacts& facts) {
+  std::vector<RatedRun> rated;
+  for (const Candidate& c : facts.result->ranking) rated.push_back({{0}, {c.gflops}, c.error_estimate});
+  return close_runs(rated, 0, facts.drawn);
+}
+
+std::string close_to_best_text(const TuningFacts& facts) {
+  std::vector<NamedRun> named;
+  for (const Candidate& c : facts.result->ranking) named.push_back({{}, &c.config});
+  return close_runs_text(close_to_best(facts), named, 0, 1, "weft predict hpl --repeat 5");
+}
+
 Table ranking_table(const hpl_gen::SearchResult& result, std::span<const FactorisationPart> varied) {
   std::vector<Table::Column> columns({{"N"},
                                       {"NB"},
@@ -103,7 +117,7 @@ std::string tuning_text(const TuningFacts& facts, std::size_t width) {
   const hpl_gen::SearchResult& result = *facts.result;
   std::string text;
   for (const std::string& c : facts.chosen) text += fmt::format("chosen: {}\n", c);
-  text += tuning_answer(facts) + "\n";
+  text += tuning_answer(facts) + "\n" + close_to_best_text(facts);
   const auto exact = std::ranges::count_if(result.ranking, &Candidate::exact);
   const std::string what = exact == std::ssize(result.ranking) ? "of all panels"
                            : exact > 0                         ? "of all panels or of windows of them"
@@ -139,6 +153,7 @@ nlohmann::ordered_json tuning_json(const TuningFacts& facts) {
   j["hpl_dat"] = facts.hpl_dat_file.empty() ? Json(nullptr) : Json(facts.hpl_dat_file);
   j["hpl_dat_text"] = facts.hpl_dat;
   j["pivots"] = facts.pivots;
+  j["fastest"] = close_runs_json(close_to_best(facts), 0);
   j["warnings"] = tuning_warnings(facts);
   Json& rows = j["rows"] = Json::array();
   for (const Candidate& c : result.ranking) {

@@ -19,6 +19,7 @@ struct TuningFacts {
   double accuracy = 0;     // of it; 0: exact
   std::string pivots;      // where they come from, as it was asked
   int evaluations = 0;     // that the search might spend
+  bool drawn = false;      // another seed gives other rates
   const hpl_gen::SearchSpace* space = nullptr;
   const hpl_gen::SearchResult* result = nullptr;
   std::vector<std::string> chosen;    // predict::ChosenDat::chosen

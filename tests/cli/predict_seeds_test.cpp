@@ -194,6 +194,39 @@ TEST(PredictHpl, RunsThatSamplesDoNotTellApartAreNamed) {
   EXPECT_THAT(here.weft(on + "--sample 4").out,
               ContainsRegex("\nAs fast within \\+-: a, 0\\.[0-9]+ % slower\\.\n"));
   EXPECT_THAT(here.weft(on + "--exchanges").out, Not(HasSubstr("As fast within")));
+  // Too few windows for an interval.
+  const Outcome few = here.weft(on + "--sample 3 --json j.json");
+  EXPECT_THAT(
+      few.out,
+      ContainsRegex("\nWithout an interval not told apart \\(up to 5 %\\): a, 0\\.[0-9]+ % slower\\.\n"));
+  const json fastest = json::parse(here.read("j.json"))["fastest"];
+  EXPECT_EQ(fastest["index"], 1);
+  ASSERT_EQ(fastest["close"].size(), 1u);
+  EXPECT_EQ(fastest["close"][0]["index"], 0);
+  EXPECT_EQ(fastest["close"][0]["why"], "no interval");
+}
+
+// What a broadcast, a map or a swap changes on one rank is nothing; what another seed changes is chance.
+TEST(PredictHpl, EqualRatesAndALeadOfOneSeedAreToldAsSuch) {
+  const Workspace here;
+  const std::string one = "predict hpl --on crossbar:n=4,speed=10Gflops --n 500 --nb 50 --p 1 --q 1 ";
+  EXPECT_THAT(here.weft(one + "--bcast 1,3").out, HasSubstr("; all as fast, as N 500"));
+  EXPECT_THAT(
+      here.weft("predict hpl --on crossbar:n=4,speed=10Gflops --n 400,500 --nb 50 --p 1 --q 1 --bcast 1,3")
+          .out,
+      ContainsRegex("; fastest: N 500 NB [0-9]+ .*\n.*\nAs fast: (1rM|2rM)\\.\n"));
+  const std::string two =
+      "predict hpl --on a=crossbar:n=4,speed=10Gflops --on b=crossbar:n=4,bw=99Gbps,speed=10Gflops --n 1000 "
+      "--nb 50 --p 4 --q 1 ";
+  EXPECT_THAT(
+      here.weft(two).out,
+      ContainsRegex("\nWith one seed: b, 0\\.[0-9]+ % slower; --repeat 5 tells that from chance\\.\n"));
+  EXPECT_THAT(here.weft(two + "--pivots exact").out, Not(HasSubstr("With one seed")))
+      << "another seed changes nothing";
+  const Outcome tuned = here.weft(
+      "tune hpl --on crossbar:n=4,speed=10Gflops --n 500 --nb 50 --p 1 --q 1 --evaluations 8 --json j.json");
+  EXPECT_THAT(tuned.out, HasSubstr("\nAs fast: "));
+  EXPECT_EQ(json::parse(here.read("j.json"))["fastest"]["close"][0]["why"], "equal");
 }
 
 }  // namespace

@@ -46,6 +46,28 @@ TEST(HplSearch, FindsTheBestOfAFormulaWithinItsBudgetAndNeverWorseThanTheBase) {
   EXPECT_LE(small->evaluations, 8);
 }
 
+// A descent takes another broadcast, which a later parameter makes no matter: nothing then speaks against the base's.
+TEST(HplSearch, OfEqualRatesTheBasesParametersAreTaken) {
+  SearchSpace space;
+  space.n = {1000};
+  space.nb = {64};
+  space.grids = {{2, 4}};
+  space.bcast = {Bcast::k1Ring, Bcast::kLong};
+  space.swap = {Swap::kMix, Swap::kSpreadRoll};
+  const HplConfig base{.n = 1000, .nb = 64, .p = 2, .q = 4, .bcast = Bcast::k1Ring};
+  for (const bool exact : {false, true}) {
+    const auto r =
+        search_hpl(base, space, 40, 3, one_by_one([&](const HplConfig& c, int) {
+                     const double gflops = c.swap == Swap::kSpreadRoll ? 5 : c.bcast == Bcast::kLong ? 2 : 1;
+                     return Result<std::optional<Candidate>>(Candidate{c, gflops, 0.1, 0, exact});
+                   }));
+    ASSERT_TRUE(r);
+    EXPECT_EQ(r->best.config.swap, Swap::kSpreadRoll);
+    EXPECT_EQ(r->best.config.bcast, Bcast::k1Ring);
+    EXPECT_TRUE(r->local_best);
+  }
+}
+
 // PFACT decides only where NBMIN leaves it something: one parameter after the other would end at either's first value. And N.
 TEST(HplSearch, TriesEveryValueOrSaysWhichItDidNot) {
   SearchSpace space;

@@ -99,6 +99,7 @@ COMMANDS = [
     ("predict", f"predict hpl --on '{NODES}' --n 1000,2000 --nb 50 --p 2 --q 2 --journal predictions", 0),
     ("predict", f"predict hpl --on here='{NODES}' --n 1000,2000 --nb 50 --p 2 --q 2 --closed-form", 0),
     ("predict", f"predict hpl --on '{NODES}' --n 1000,2000 --nb 50 --p 2 --q 2 --repeat 2 --accuracy 0.01", 0),
+    ("predict", f"predict hpl --on '{NODES}' --n 500 --nb 50 --p 1 --q 1 --bcast 0,1", 0),
     ("predict", f"predict hpl --on device.textproto {DEVICE}", 0),
     ("predict", f"predict hpl --on '{NODES}' {DEVICE}", 0),
     ("predict", "predict hpl --on device.textproto --program rochpl --n 20000 --nb 100 --p 2 --q 2 --sample 3", 0),

@@ -94,7 +94,7 @@ TEST(TuningReport, FilesHaveTheWholeRanking) {
   t.result.ranking.assign(20, t.result.best);
   t.result.untried = {"N 2000", "NB 96"};
   const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
-  EXPECT_EQ(lines(tuning_text(t.facts, kNoWidth)), 6 + 1 + 12);
+  EXPECT_EQ(lines(tuning_text(t.facts, kNoWidth)), 7 + 1 + 12);
   const std::string csv = tuning_csv(t.result);
   EXPECT_EQ(lines(csv), 1 + 20);
   EXPECT_THAT(csv, HasSubstr("\n1000,32,2,4,row,1rM,0,mix,150,,3,right,8,crout,2\n"));
