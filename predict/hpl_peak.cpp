@@ -20,8 +20,8 @@ constexpr std::int64_t kLarge = 1000000;
 // Rates are rounded when platforms are written.
 constexpr double kRounding = 1e-3;
 
-// Whether the entry that the run's dgemm takes, its own, that of the kernel that it is a kind of or that of all others, is
-// not of the speed.
+}  // namespace
+
 bool has_dgemm(const ComputeClass& c, const HplConfig& config) {
   const traces::Kernel own = dgemm_of(config);
   for (const std::string_view name :
@@ -32,6 +32,8 @@ bool has_dgemm(const ComputeClass& c, const HplConfig& config) {
   }
   return false;
 }
+
+namespace {
 
 // flop/s of the class's dgemm at its best, as far as this run goes.
 double dgemm_rate(const replay::KernelClock& clock, std::uint32_t row, const HplConfig& config) {

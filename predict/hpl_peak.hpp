@@ -20,6 +20,10 @@ namespace weft::predict {
 // Of the update: an accelerator's, or the host's.
 [[nodiscard]] traces::Kernel dgemm_of(const hpl_gen::HplConfig& config);
 
+// Whether the entry that the run's dgemm takes, its own, that of the kernel that it is a kind of or that of all others, is
+// not of the speed.
+[[nodiscard]] bool has_dgemm(const topology::ComputeClass& c, const hpl_gen::HplConfig& config);
+
 class HplPeak {
  public:
   // `platform` and `clock`, which is the platform's, outlive it.

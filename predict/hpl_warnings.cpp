@@ -9,8 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "core/quantity_text.hpp"
 #include "predict/hpl_choices.hpp"
 #include "predict/hpl_peak.hpp"
+#include "predict/run_facts.hpp"
 #include "replay/kernel_time.hpp"
 #include "topology/placement/placement.hpp"
 #include "traces/kernel.hpp"
@@ -43,6 +45,19 @@ std::vector<std::string> device_warnings(const topology::Platform& platform,
   return out;
 }
 
+// A dgemm that goes by the speed that nobody gave.
+bool assumes_speed(const topology::Platform& platform, const std::vector<HplConfig>& configs) {
+  return platform.speed_assumed && !configs.empty() &&
+         !has_dgemm(platform.compute.classes.front(), configs.front());
+}
+
+std::vector<std::string> speed_warnings(const topology::Platform& platform,
+                                        const std::vector<HplConfig>& configs) {
+  if (!assumes_speed(platform, configs)) return {};
+  return {fmt::format("the platform gives no speed: {} a rank are assumed",
+                      show(FlopRate(platform.compute.classes.front().speed)))};
+}
+
 // None, too, where the kernels' times cannot be made: the prediction says why.
 std::vector<std::string> width_warnings(const topology::Platform& platform,
                                         const std::vector<HplConfig>& configs) {
@@ -59,9 +74,9 @@ std::vector<std::string> width_warnings(const topology::Platform& platform,
   };
   if (std::fabs(per_flop(least) / per_flop(most) - 1) > 1e-9) return {};
   return {fmt::format(
-      "the platform gives one speed for every kernel: its dgemm is as fast at NB = {} as at NB = {}, so "
+      "{} one speed for every kernel: its dgemm is as fast at NB = {} as at NB = {}, so "
       "small blocks look better than they are; weft fit dgemm makes kernel times from measurements",
-      least, most)};
+      assumes_speed(platform, configs) ? "what is assumed is" : "the platform gives", least, most)};
 }
 
 // Those of each number of ranks, in the order of the configurations.
@@ -86,12 +101,18 @@ std::vector<std::string> hpl_warnings(const topology::Platform& platform,
   const auto add = [&](std::vector<std::string> more) {
     for (std::string& w : more) out.push_back(std::move(w));
   };
+  add(speed_warnings(platform, configs));
   add(width_warnings(platform, configs));
   add(memory_warnings(platform, configs, options.map, options.seed));
   add(platform.warnings);
   if (options.noise && !platform.compute.has_noise()) out.emplace_back(topology::kNoNoise);
   add(placement_warnings(platform, configs, options));
   return out;
+}
+
+std::vector<std::string> hpl_assumed(const topology::Platform& platform) {
+  const auto clock = replay::KernelClock::create(platform);
+  return assumed_of(platform, clock && clock->uses_speed());
 }
 
 bool is_drawn(const topology::Platform& platform, const std::vector<HplConfig>& configs,

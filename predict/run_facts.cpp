@@ -117,6 +117,17 @@ TimeSums time_sums(const replay::ReplayResult& result) {
   return s;
 }
 
+std::vector<std::string> assumed_of(const topology::Platform& platform, bool used_speed, bool by_mpi) {
+  std::vector<std::string> out = platform.assumed_links;
+  if (used_speed && platform.speed_assumed) out.emplace_back("speed");
+  if (by_mpi) out.insert(out.end(), platform.mpi.assumed.begin(), platform.mpi.assumed.end());
+  return out;
+}
+
+std::vector<std::string> assumed_of(const RunFacts& run) {
+  return assumed_of(*run.platform, run.result->used_speed, run.options->raw == replay::RawMode::kOff);
+}
+
 std::string_view raw_name(replay::RawMode mode) {
   switch (mode) {
     case replay::RawMode::kOff:

@@ -109,6 +109,12 @@ enum class LinkOrder : std::uint8_t { kUtilization, kWaited };
 // none.
 [[nodiscard]] double mean_hops(const RunFacts& run);
 
+// What of the platform is a default that nobody gave and that a run went by: bw and lat of links, speed if `used_speed`
+// (ReplayResult), parameters of MPI if `by_mpi`, which raw modes don't ask for.
+[[nodiscard]] std::vector<std::string> assumed_of(const topology::Platform& platform, bool used_speed,
+                                                  bool by_mpi = true);
+[[nodiscard]] std::vector<std::string> assumed_of(const RunFacts& run);
+
 [[nodiscard]] std::string_view raw_name(replay::RawMode mode);  // "off", "eager"...
 
 // What the trace is called in text: on one line, whatever its path has.

@@ -116,6 +116,7 @@ Result<KernelClock> KernelClock::create(const topology::Platform& platform) {
       add(traces::kKernelCount);
       if (chain.empty() || !chain.back().bounds.all()) {
         chain.push_back(rest);
+        clock.uses_speed_ = clock.uses_speed_ || traces::kernel_flops({kernel, 2, 2, 2}) > 0;
         chain.back().by_core_clock = by_core;
       }
       clock.costs_[row * traces::kKernelCount + k] = chain.front();

@@ -52,6 +52,9 @@ class KernelClock {
   // flop/s of computations that name no kernel, slowdown included.
   [[nodiscard]] double speed(std::uint32_t row) const { return speed_[row]; }
 
+  // Some kernel that has flops has no entry of its own: the speed is its rate.
+  [[nodiscard]] bool uses_speed() const { return uses_speed_; }
+
   [[nodiscard]] double seconds(std::uint32_t row, const traces::KernelShape& shape) const {
     return evaluate(cost_of(row, shape), shape);
   }
@@ -126,6 +129,7 @@ class KernelClock {
   const topology::ComputeModel* model_;
   std::uint32_t ranks_per_host_ = 1;
   bool sum_roofline_ = false;
+  bool uses_speed_ = false;
   bool overlap_ = false;
   std::string links_entry_;
   std::vector<Cost> costs_;    // by row * kKernelCount + kernel; after these what their `next` points at

@@ -240,6 +240,7 @@ struct ReplayResult {
   IdealResult ideal;       // with `path`, unless some rank's doings depend on when messages come
   WaitResult wait_states;  // likewise
   bool finished = true;
+  bool used_speed = false;  // some computation took the time that the speed of its host says
   DeadlockReport deadlock;  // when !finished
   // When finished: messages that no receive took, receives that no message came for.
   std::uint64_t unmatched_messages = 0;

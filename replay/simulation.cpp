@@ -267,6 +267,7 @@ ReplayResult Simulation::collect() {
   if (hindsight_.wait_states().on() && out.finished)
     out.wait_states = hindsight_.wait_states().result(trace_.regions().size());
   tell_traffic(traffic_, causes_, out);
+  out.used_speed = compute_.used_speed();
   out.regions = regions_.totals(trace_.regions());
   out.collectives = collectives_.algorithms_used();
   out.links = network_.link_use(agenda_.now());

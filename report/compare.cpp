@@ -12,6 +12,7 @@
 
 #include "core/quantity_text.hpp"
 #include "network/sharing.hpp"
+#include "report/assumed.hpp"
 #include "report/explain.hpp"
 #include "report/json_text.hpp"
 #include "report/names.hpp"
@@ -45,6 +46,7 @@ CompareRow compare_row(const predict::RunFacts& run, const predict::RunFacts* be
     row.worst_link_utilization = predict::utilization(run, digest.worst);
   }
   row.warnings = run.result->warnings;
+  row.assumed = predict::assumed_of(run);
   row.error = run.finding();
   row.verified = run.verified;
   if (const auto& most = digest.most_waited; most.link.valid()) {
@@ -192,6 +194,7 @@ nlohmann::ordered_json compare_row_json(const CompareRow& r) {
            {"most_waited_s", r.most_waited_s}};
   if (!r.label.empty()) row["label"] = r.label;
   if (!r.changes.empty()) row["changes"] = r.changes;
+  row["assumed"] = r.assumed;
   if (!r.error.empty()) row["error"] = r.error;
   if (r.verified) row["verification"] = verification_json({*r.verified, 0});
   if (r.path) row["critical_path"] = Json{{"parts", path_parts_json(*r.path)}};
@@ -401,6 +404,12 @@ std::string verified_text(const std::vector<CompareRow>& rows) {
   return all.text();
 }
 
+std::string assumed_text(const std::vector<CompareRow>& rows, const PlatformNames& names) {
+  Assumed all;
+  for (const CompareRow& r : rows) all.add(name_of(r, names), r.assumed);
+  return all.text();
+}
+
 std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width) {
   std::string out;
   const PlatformNames names = platforms_of(rows, PlatformNames::LongNames::kNumbered);
@@ -442,7 +451,7 @@ std::string compare_text(const std::vector<CompareRow>& rows, std::size_t width)
     }
     out += models_line(rows, i, end);
   });
-  out += verified_text(rows);
+  out += verified_text(rows) + wrap(assumed_text(rows, names), width, 2);
   for (const std::string& w : all_warnings(rows)) out += wrap("warning: " + w + "\n", width, 3);
   if (!names.legend().empty()) out += "\n" + wrap(names.legend(), width, 5);
   if (!rows.empty() && !rows[0].changes.empty())

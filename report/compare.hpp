@@ -48,6 +48,7 @@ struct CompareRow {
   std::string error;  // deadlock, unmatched messages, a replay that is wrong: in one line
   std::optional<replay::Verification> verified;  // where it was asked for
   std::vector<std::string> warnings;
+  std::vector<std::string> assumed;  // predict::assumed_of()
   std::vector<std::string> changes;  // flags that are not at their defaults
 
   // With which a study ends that this row is of. REQUIRES: an error.
@@ -93,6 +94,8 @@ class PathColumns {
 [[nodiscard]] nlohmann::ordered_json compare_row_json(const CompareRow& row);
 // The warnings of all rows, "TRACE: sentence", each once in order of the rows.
 [[nodiscard]] std::vector<std::string> all_warnings(const std::vector<CompareRow>& rows);
+// What is assumed of the platforms, one line, these called as tables call them.
+[[nodiscard]] std::string assumed_text(const std::vector<CompareRow>& rows, const PlatformNames& names);
 // What was verified, in all rows together; empty where nothing was.
 [[nodiscard]] std::string verified_text(const std::vector<CompareRow>& rows);
 // What tables and sentences call the traces and the platforms of the rows; these are numbered in the order of the runs.

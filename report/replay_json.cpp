@@ -40,6 +40,7 @@ Json model_json(const predict::RunFacts& run) {
   const replay::RulesName& rules = run.result->collective_rules;
   m["collective_rules"] = rules.name.empty() ? "default" : rules.name;
   m["collective_rules_from"] = kRulesFrom[static_cast<std::size_t>(rules.from)];
+  m["assumed"] = predict::assumed_of(run);
   if (o.raw == replay::RawMode::kOff) {
     const auto& mpi = run.platform->mpi;
     m["mpi"] = Json{{"eager_limit_bytes", mpi.eager_limit.value()},

@@ -8,6 +8,7 @@
 #include "core/counted.hpp"
 #include "core/quantity_text.hpp"
 #include "network/sharing.hpp"
+#include "report/assumed.hpp"
 #include "report/table.hpp"
 #include "report/why/critical_path.hpp"
 #include "report/why/sensitivity.hpp"
@@ -196,12 +197,10 @@ std::string model_lines(const predict::RunFacts& run) {
     else
       out += fmt::format("protocol: eager up to {}, overheads {} a send and {} a receive\n",
                          limit_text(mpi.eager_limit), show(mpi.send_overhead), show(mpi.recv_overhead));
-    if (!mpi.assumed.empty()) {
-      std::string names;
-      for (const auto& a : mpi.assumed) names += (names.empty() ? "" : ", ") + a;
-      out += "assumed, because neither platform nor command line says: " + names + "\n";
-    }
   }
+  Assumed assumed;
+  assumed.add(run.platform->name, predict::assumed_of(run));
+  out += assumed.text();
   for (const auto& w : run.result->warnings) out += "warning: " + w + "\n";
   return out;
 }

@@ -407,7 +407,7 @@ std::string sweep_text(const Sweep& sweep, std::size_t width) {
     for (std::size_t k = 0; k < rows.size(); ++k)
       out += wrap(fmt::format("{}. {}\n", k + 1, rows[k].row.why), width, 3);
   });
-  out += verified_text(all) + "\n";
+  out += verified_text(all) + wrap(assumed_text(all, names), width, 2) + "\n";
   for (const std::string& w : sweep_warnings(sweep)) out += wrap("warning: " + w + "\n", width, 3);
   if (sweep.ranked_alike) out += "the ranking of the platforms is the same everywhere\n";
   const auto in_flip = [&](const std::string& called, const std::string& name) {

@@ -206,8 +206,9 @@ Result<void> show_platform(const Options& o, const Platform& p) {
         p.compute.power.waiting * 100, (least - 1) * 100, (most - 1) * 100);
   }
   if (p.mpi.piecewise()) text += "messages: costs by size\n";
-  if (!p.mpi.assumed.empty())
-    text += fmt::format("MPI parameters that nobody set (assumed): {}\n", fmt::join(p.mpi.assumed, ", "));
+  const std::vector<std::string> assumed = predict::assumed_of(p, p.speed_assumed);
+  j["assumed"] = assumed;
+  if (!assumed.empty()) text += fmt::format("nobody set (assumed): {}\n", fmt::join(assumed, ", "));
   text += "\n";
   o.common.print(text + table.text(text_width()));
   WEFT_TRY(o.common.write_json(report::json_text(j)));

@@ -22,6 +22,7 @@
 #include "predict/hpl_prediction.hpp"
 #include "predict/hpl_warnings.hpp"
 #include "predict/run_facts.hpp"
+#include "report/assumed.hpp"
 #include "report/hpl/hpl_report.hpp"
 #include "report/json_text.hpp"
 #include "report/table.hpp"
@@ -92,6 +93,13 @@ std::vector<std::string> warnings_of(const std::vector<PredictionTask>& tasks,
   return out;
 }
 
+report::Assumed assumed_by(const std::vector<PredictionTask>& tasks) {
+  report::Assumed out;
+  for (const PredictionTask& task : tasks)
+    out.add(predict::platform_label(task.platform), predict::hpl_assumed(task.platform));
+  return out;
+}
+
 // --closed-form: no replay.
 Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask>& tasks,
                               const predict::PredictOptions& options) {
@@ -109,7 +117,10 @@ Result<void> run_closed_forms(const Options& o, const std::vector<PredictionTask
         report::closed_forms_text(task.configs, closed, predict::platform_label(task.platform), text_width());
   }
   const std::vector<std::string> warnings = warnings_of(tasks, options);
+  const report::Assumed assumed = assumed_by(tasks);
+  text += assumed.text();
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
+  j["assumed"] = assumed.json();
   j["warnings"] = warnings;
   o.common.print(text);
   if (!o.common.json.empty()) WEFT_TRY(o.common.write_json(report::json_text(j)));
@@ -198,10 +209,13 @@ Result<void> run(Options& o) {
     for (const predict::HplPrediction& run : all.runs)
       if (models.insert(run.model).second) text += accuracy_note(run.model, options.accuracy) + "\n";
   }
+  const report::Assumed assumed = assumed_by(tasks);
+  text += assumed.text();
   for (const std::string& w : warnings) text += "warning: " + w + "\n";
   o.common.print(text);
   if (!o.common.json.empty() || o.report.wanted()) {
     auto j = all.json(one, options);
+    j["assumed"] = assumed.json();
     j["warnings"] = warnings;
     if (!stopped.empty()) j["error"] = stopped;
     WEFT_TRY(o.common.write_json(report::json_text(j)));

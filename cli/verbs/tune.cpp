@@ -106,6 +106,7 @@ Result<void> run(Options& o) {
   facts.space = &space;
   facts.result = &result;
   facts.chosen = chosen.chosen;
+  facts.assumed.add(predict::platform_label(platform), predict::hpl_assumed(platform));
   facts.warnings = chosen.dat.notes;
   for (std::string& w : pivot_warnings(options.pivots)) facts.warnings.push_back(std::move(w));
   for (std::string& w : predict::hpl_warnings(platform, sizes_of(space, base), options))

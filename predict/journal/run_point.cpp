@@ -31,11 +31,12 @@ template <class V>
 void fields(V& visit, ReplayResult& r) {
   // What is bound and not visited is not kept (RunPoint::result).
   auto& [makespan, fingerprint, ranks, regions, collectives, collective_rules, links, point_to_point, network,
-         engine, way, path, ideal, wait_states, finished, deadlock, unmatched_messages, unmatched_receives,
-         warnings] = r;
+         engine, way, path, ideal, wait_states, finished, used_speed, deadlock, unmatched_messages,
+         unmatched_receives, warnings] = r;
   visit("makespan_ps", makespan);
   visit("fingerprint", fingerprint);
   visit("finished", finished);
+  visit("used_speed", used_speed);
   visit("point_to_point", point_to_point);
   visit("network", network);
   visit("deadlock", deadlock);

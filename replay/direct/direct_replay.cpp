@@ -139,6 +139,7 @@ ReplayResult DirectReplay::collect() {
       if ((m.state & kArrived) != 0 && (m.state & kMatched) == 0) see(m);
     });
   tell_traffic(traffic_, causes_, out);
+  out.used_speed = compute_.used_speed();
   out.regions = regions_.totals(trace_.regions());
   out.collectives = choices_.used();
   if (flows_ == Flows::kFree)

@@ -55,10 +55,12 @@ Elapsed ComputeTimes::of(std::uint32_t r, std::uint64_t pc, const traces::Op& op
         agenda_.fail(ranks_.bad_operation(r, "a kernel that this version does not know"));
         return kNoTime;
       }
+      used_speed_ = used_speed_ || kernels_.uses_speed();
       return Elapsed::of_seconds(
           kernel_seconds(r, {static_cast<traces::Kernel>(list[0]), list[1], list[2], list[3]}));
     }
     default: {
+      used_speed_ = true;
       const double faster = clocks_.vary() ? clocks_.faster(r) : 1;
       return Elapsed::of_seconds(options_.what_if.compute * (op.flops() / (rows_[r].speed * faster)));
     }

@@ -56,6 +56,8 @@ class ComputeTimes {
   // Calls of one shape differ.
   [[nodiscard]] bool draws() const { return options_.noise; }
   [[nodiscard]] bool has_noise() const { return kernels_.has_noise(); }
+  // A computation so far took the time that the speed of its host says, or was a kernel where those without an entry of their own do.
+  [[nodiscard]] bool used_speed() const { return used_speed_; }
   [[nodiscard]] std::uint64_t calls(std::uint32_t r) const { return rows_[r].calls; }
   void set_calls(std::uint32_t r, std::uint64_t calls) { rows_[r].calls = calls; }
 
@@ -73,6 +75,7 @@ class ComputeTimes {
   Agenda& agenda_;
   std::vector<Row> rows_;  // by rank
   CoreClocks clocks_;
+  bool used_speed_ = false;
 };
 
 }  // namespace weft::replay

@@ -132,6 +132,7 @@ std::string tuning_text(const TuningFacts& facts, std::size_t width) {
     text += result.local_best ? fmt::format("a local best: {} were tried\n", some)
                               : fmt::format("the best of {}\n", some);
   }
+  text += facts.assumed.text();
   for (const std::string& w : tuning_warnings(facts)) text += "warning: " + w + "\n";
   return text + "\n" + ranking_table(result, varying_parts(facts.space->factorisation)).text(width);
 }
@@ -154,6 +155,7 @@ nlohmann::ordered_json tuning_json(const TuningFacts& facts) {
   j["hpl_dat_text"] = facts.hpl_dat;
   j["pivots"] = facts.pivots;
   j["fastest"] = close_runs_json(close_to_best(facts), 0);
+  j["assumed"] = facts.assumed.json();
   j["warnings"] = tuning_warnings(facts);
   Json& rows = j["rows"] = Json::array();
   for (const Candidate& c : result.ranking) {

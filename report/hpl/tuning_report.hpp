@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hpl_gen/hpl_search.hpp"
+#include "report/assumed.hpp"
 
 namespace weft::report {
 
@@ -22,7 +23,8 @@ struct TuningFacts {
   bool drawn = false;      // another seed gives other rates
   const hpl_gen::SearchSpace* space = nullptr;
   const hpl_gen::SearchResult* result = nullptr;
-  std::vector<std::string> chosen;    // predict::ChosenDat::chosen
+  std::vector<std::string> chosen;  // predict::ChosenDat::chosen
+  Assumed assumed;
   std::vector<std::string> warnings;  // of the predictions
   std::string hpl_dat;                // the best one's text
   std::string hpl_dat_file;           // where it is written; empty: nowhere

@@ -115,12 +115,14 @@ TEST(PredictHpl, ClosedFormsHaveTheWarningsOfAReplay) {
     return json::parse(o.out)["warnings"];
   };
   for (const auto& [run, words] :
-       {std::pair{"--on crossbar:n=4 --n 800", std::vector{"as fast at NB = 40 as at NB = 80"}},
+       {std::pair{"--on crossbar:n=4 --n 800",
+                  std::vector{"10 Gflop/s a rank are assumed", "as fast at NB = 40 as at NB = 80"}},
         {"--on crossbar:n=4 --n 800 --program rochpl",
-         {"no kernel \"device_dgemm\"", "copies of panels take no time", "as fast at NB = 40 as at NB = 80"}},
+         {"no kernel \"device_dgemm\"", "copies of panels take no time", "are assumed",
+          "as fast at NB = 40 as at NB = 80"}},
         {"--on p.textproto --n 2000", {"as fast at NB = 40", "does not fit", "the platform gives no speed"}},
         {"--on crossbar:n=4 --on torus-16 --n 800",
-         {"crossbar:n=4: the platform", "torus-16: the platform"}}}) {
+         {"crossbar:n=4: the platform", "crossbar:n=4: what is assumed", "torus-16: the platform"}}}) {
     const json forms = warnings(std::string(run) + " --closed-form");
     EXPECT_EQ(forms, warnings(run)) << run;
     ASSERT_EQ(forms.size(), words.size()) << run << "\n" << forms.dump(1);

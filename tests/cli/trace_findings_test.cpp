@@ -291,8 +291,8 @@ TEST(TraceFindings, PredictionsWithThePivotsOfATraceTellWhatItDoesNotHold) {
   ASSERT_TRUE(traces::copy_to_weft(lacking, w.path() + "/t.weft"));
   for (const std::string verb : {"predict", "tune"}) {
     SCOPED_TRACE(verb);
-    const std::string line =
-        verb + " hpl" + kOn + run + (verb == "tune" ? "--bcast 0 --depth 0 --pmap 0 " : "");
+    const std::string line = verb + " hpl --on crossbar:n=4,speed=10Gflops " + run +
+                             (verb == "tune" ? "--bcast 0 --depth 0 --pmap 0 " : "");
     const std::string lacks = "t.weft: 4 calls of file I/O";
     EXPECT_THAT(w.weft(line + "--pivots from:t.weft").out, HasSubstr("warning: " + lacks));
     const auto warnings = json_of(w, line + "--pivots from:t.weft", 0)["warnings"];

@@ -12,9 +12,12 @@
 namespace weft::predict {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 
 // Runs of N = 1000 with these widths of blocks.
 std::vector<hpl_gen::HplConfig> of_widths(std::initializer_list<std::int64_t> widths,
@@ -35,6 +38,24 @@ TEST(HplWarnings, AreOfPlatformsThatCannotTellWidthsApart) {
   EXPECT_THAT(hpl_warnings(one_speed, {}, {}), IsEmpty());
   const auto measured = crossbar_of(2, "kernel { name: \"dgemm\" mnk: \"70ps\" mn: \"1ns\" }");
   EXPECT_THAT(hpl_warnings(measured, of_widths({64, 256}), {}), IsEmpty());
+}
+
+// 10 Gflop/s that nobody gave are told as such, not as what the platform gives; an entry of all kernels is no assumption.
+TEST(HplWarnings, ASpeedThatNobodyGaveIsNotThePlatforms) {
+  const auto none = crossbar_of(4, "ranks: 2");
+  const auto assumed = HasSubstr("the platform gives no speed: 10 Gflop/s a rank are assumed");
+  EXPECT_THAT(hpl_warnings(none, of_widths({64}), {}), ElementsAre(assumed));
+  EXPECT_THAT(hpl_warnings(none, of_widths({64, 256}), {}),
+              ElementsAre(assumed, AllOf(HasSubstr("as fast at NB = 64 as at NB = 256"),
+                                         Not(HasSubstr("the platform gives")))));
+  const auto all = crossbar_of(4, "kernel { name: \"*\" rate: \"10Gflops\" }");
+  EXPECT_THAT(hpl_warnings(all, of_widths({64, 256}), {}),
+              ElementsAre(HasSubstr("the platform gives one speed")));
+  using ::testing::Contains;
+  EXPECT_THAT(hpl_assumed(none), Contains("speed"));
+  EXPECT_THAT(hpl_assumed(crossbar_of(4, "speed: \"10Gflops\"")), Not(Contains("speed")));
+  EXPECT_THAT(hpl_assumed(all), Not(Contains("speed")));
+  EXPECT_THAT(hpl_assumed(none), IsSupersetOf({"bw", "lat", "speed", "eager_limit"}));
 }
 
 // The dgemm that the program runs, which is the accelerator's where it has one.

@@ -40,10 +40,10 @@ auto kept(replay::DeadlockReport& d) {
 }
 auto kept(replay::ReplayResult& r) {
   auto& [makespan, fingerprint, ranks, regions, collectives, collective_rules, links, point_to_point, network,
-         engine, way, path, ideal, wait_states, finished, deadlock, unmatched_messages, unmatched_receives,
-         warnings] = r;
-  return std::tie(makespan, fingerprint, point_to_point, network, finished, deadlock, unmatched_messages,
-                  unmatched_receives, warnings);
+         engine, way, path, ideal, wait_states, finished, used_speed, deadlock, unmatched_messages,
+         unmatched_receives, warnings] = r;
+  return std::tie(makespan, fingerprint, point_to_point, network, finished, used_speed, deadlock,
+                  unmatched_messages, unmatched_receives, warnings);
 }
 auto kept(replay::Verification& v) {
   auto& [conditions, solves, rates, messages, links, worst_bytes_error, matches, instants, events, wrong,

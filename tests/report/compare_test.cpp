@@ -330,10 +330,11 @@ TEST(Compare, JsonAndCsvHaveTheContractsColumns) {
   EXPECT_EQ(j["schema"], "weft.compare/1");
   std::vector<std::string> keys;
   for (const auto& [k, v] : j["rows"][0].items()) keys.push_back(k);
-  EXPECT_THAT(keys, ::testing::ElementsAre(
-                        "trace", "platform", "map", "routing", "model", "makespan_s", "slowdown", "hosts",
-                        "switches", "links", "mean_hops", "worst_link", "worst_link_utilization", "why",
-                        "cables", "links_per_host", "worst_link_pairs", "most_waited_link", "most_waited_s"));
+  EXPECT_THAT(keys,
+              ::testing::ElementsAre("trace", "platform", "map", "routing", "model", "makespan_s", "slowdown",
+                                     "hosts", "switches", "links", "mean_hops", "worst_link",
+                                     "worst_link_utilization", "why", "cables", "links_per_host",
+                                     "worst_link_pairs", "most_waited_link", "most_waited_s", "assumed"));
   EXPECT_EQ(j["rows"][0]["most_waited_link"], fast.platform.fabric.link_name(LinkId(0)));
   EXPECT_EQ(j["rows"][0]["most_waited_s"], 300e-6);
   EXPECT_EQ(j["rows"][0]["cables"], 4);

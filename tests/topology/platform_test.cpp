@@ -41,6 +41,28 @@ TEST(Platform, MpiParametersThatNobodySetAreReportedAsAssumed) {
   EXPECT_EQ(p.mpi.assumed.size(), 5u);
 }
 
+// bw and lat that neither keys nor a file nor a real machine give.
+TEST(Platform, LinksThatNobodyGaveAreReportedAsAssumed) {
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(load("torus:dims=4x4").assumed_links, (Names{"bw", "lat"}));
+  EXPECT_EQ(load("torus:dims=4x4,lat=1us").assumed_links, Names{"bw"});
+  EXPECT_EQ(load("torus:dims=4x4,bw=1GB/s,node=\"pcie:gpus=2\"").assumed_links, Names{"lat"});
+  EXPECT_EQ(load("torus:dims=4x4,bw=1GB/s,lat=1us").assumed_links, Names{});
+  EXPECT_EQ(load("tofud:dims=2x2x2").assumed_links, Names{});
+  EXPECT_EQ(load("pcie:gpus=4").assumed_links, Names{});
+  EXPECT_EQ(load("crossbar-16").assumed_links, Names{});
+  const auto of_file = [](const std::string& edge, const std::string& keys) {
+    const TempFile f(
+        "net.dot",
+        "graph { a [kind=host]; b [kind=host]; s [kind=switch]; a -- s [bw=\"1GB/s\", lat=\"1us\"]; b -- s " +
+            edge + " }");
+    return load("file:path=" + f.path() + keys).assumed_links;
+  };
+  EXPECT_EQ(of_file("[bw=\"1GB/s\", lat=\"1us\"]", ""), Names{});
+  EXPECT_EQ(of_file("[latency_s=\"1e-6\"]", ""), Names{"bw"});
+  EXPECT_EQ(of_file("", ",lat=1us"), Names{"bw"});
+}
+
 TEST(Platform, OverridesReplaceKeysOfShorthandFilesAndBuiltIns) {
   EXPECT_EQ(load("crossbar:n=4", {"n=6"}).fabric.host_count(), 6u);
   EXPECT_EQ(load("crossbar-16", {"topology.n=6"}).fabric.host_count(), 6u);

@@ -84,6 +84,14 @@ Result<LinkValues> values_of(const Attributes& a, LinkValues fallback, const std
   return v;
 }
 
+// What neither the link nor a key gives.
+void note_defaults(const Attributes& a, const Params& params) {
+  if (!params.has("bw") && value_of(a, {"bw", "bandwidth", "bandwidth_Bps"}) == nullptr)
+    params.take_assumed("bw");
+  if (!params.has("lat") && value_of(a, {"lat", "latency", "latency_s"}) == nullptr)
+    params.take_assumed("lat");
+}
+
 struct Nodes {
   std::vector<std::uint64_t> vertex;  // of a node of the file
   std::vector<std::string> names;     // by vertex
@@ -185,8 +193,7 @@ Result<Fabric> build_graph(const Params& params) {
   if (path == nullptr) return params.error("path", "key path is missing", "path=<GraphML or DOT file>");
   WEFT_ASSIGN(const GraphWay routing, params.choice("routing", kGraphRoutings));
   WEFT_ASSIGN(const std::uint64_t seed, params.seed());
-  constexpr std::array<std::string_view, 1> one = {"link"};
-  WEFT_ASSIGN(const std::vector<LinkValues> fallback, params.link_values(one));
+  WEFT_ASSIGN(const LinkValues fallback, params.values_beside_file());
   WEFT_ASSIGN(const std::uint64_t per_switch,
               params.integer_or("hosts_per_switch", 1, static_cast<std::int64_t>(kMaxVertices), 0));
   WEFT_ASSIGN(const std::string text, read_text(path->value, 1ULL << 28));
@@ -199,7 +206,8 @@ Result<Fabric> build_graph(const Params& params) {
   std::map<std::string, std::uint8_t> classes;
   if (nodes.added > 0) {
     classes.emplace("host", b.add_class("host"));
-    for (std::uint64_t h = 0; h < nodes.added; ++h) b.join(h, nodes.hosts + h / per_switch, 0, fallback[0]);
+    for (std::uint64_t h = 0; h < nodes.added; ++h) b.join(h, nodes.hosts + h / per_switch, 0, fallback);
+    note_defaults({}, params);
   }
   std::uint64_t links = 2 * nodes.added;
   std::vector<Wire> wires;
@@ -208,7 +216,8 @@ Result<Fabric> build_graph(const Params& params) {
     if (from == to)
       return bad_input(place_in(path->value, e), "an edge to itself", nodes.names[from],
                        "two different nodes");
-    WEFT_ASSIGN(const LinkValues values, values_of(e.attributes, fallback[0], path->value));
+    WEFT_ASSIGN(const LinkValues values, values_of(e.attributes, fallback, path->value));
+    note_defaults(e.attributes, params);
     std::int64_t cables = 1;
     if (const Attribute* count = value_of(e.attributes, {"cables"})) {
       WEFT_ASSIGN(cables, parse_integer(count->text, 1, 1 << 16, place_in(path->value, *count)));

@@ -89,8 +89,7 @@ Result<Fabric> build_routes(const Params& params) {
     return bad_input(params.where(), "key path is missing", {}, "routes:path=FILE");
   for (const std::string_view key : {"hosts_per_switch", "routing"})
     if (params.has(key)) return params.error(key, "a routes file fixes this", "no such key");
-  constexpr std::array<std::string_view, 1> classes = {"link"};
-  WEFT_ASSIGN(const std::vector<LinkValues> override_values, params.link_values(classes));
+  WEFT_ASSIGN(const LinkValues override_values, params.values_beside_file());
 
   WEFT_ASSIGN(RoutesNetwork n, read_network(entry->value));
   FabricBuilder b(n.hosts, n.vertices, n.hosts_pass_on ? n.vertices : n.vertices - n.hosts);
@@ -104,8 +103,8 @@ Result<Fabric> build_routes(const Params& params) {
   for (std::uint32_t l = 0, port = 0; l < n.from.size(); ++l) {
     port = l > 0 && n.from[l] == n.from[l - 1] ? port + 1 : 0;
     b.link(n.from[l], port, n.to[l], n.fatpipe[l] == 1 ? fatpipe_class : link_class,
-           {params.has("bw") ? override_values[0].bandwidth : Bandwidth(n.capacity[l]),
-            params.has("lat") ? override_values[0].latency : n.latency[l]});
+           {params.has("bw") ? override_values.bandwidth : Bandwidth(n.capacity[l]),
+            params.has("lat") ? override_values.latency : n.latency[l]});
   }
   b.set_routing(std::make_shared<TableRouting>(std::move(n.routes)));
   b.set_link_names(std::move(n.names));

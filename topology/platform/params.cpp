@@ -150,9 +150,24 @@ Result<std::uint64_t> Params::seed() const {
   return seed;
 }
 
+void Params::take_assumed(std::string_view key) const {
+  if (assumed_ != nullptr && std::ranges::find(*assumed_, key) == assumed_->end())
+    assumed_->emplace_back(key);
+}
+
+Result<LinkValues> Params::values_beside_file() const {
+  Params unnoted = *this;
+  unnoted.assumed_ = nullptr;
+  constexpr std::array<std::string_view, 1> one = {"link"};
+  WEFT_ASSIGN(const std::vector<LinkValues> values, unnoted.link_values(one));
+  return values.front();
+}
+
 Result<std::vector<LinkValues>> Params::link_values(std::span<const std::string_view> classes,
                                                     std::string_view bw_fallback,
                                                     std::string_view lat_fallback) const {
+  if (!has("bw") && bw_fallback == kDefaultBandwidth) take_assumed("bw");
+  if (!has("lat") && lat_fallback == kDefaultLatency) take_assumed("lat");
   std::vector<LinkValues> out(classes.size());
   const auto read = [&](std::string_view key, std::string_view fallback, auto parse,
                         auto assign) -> Result<void> {

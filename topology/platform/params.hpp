@@ -80,10 +80,16 @@ class Params {
   }
   [[nodiscard]] Result<bool> on_off(std::string_view key, bool fallback) const;
   // bw and lat: one value for all classes, or one per class in the order of `classes`. A family of real machines
-  // has fallbacks of its own.
+  // has fallbacks of its own; without them the values are noted as assumed.
   [[nodiscard]] Result<std::vector<LinkValues>> link_values(
       std::span<const std::string_view> classes, std::string_view bw_fallback = kDefaultBandwidth,
       std::string_view lat_fallback = kDefaultLatency) const;
+  // The same for all links of a file that says them itself, or for those that it says nothing of: who takes a default notes it.
+  [[nodiscard]] Result<LinkValues> values_beside_file() const;
+  // Where it is noted, each once, that bw or lat is one that nobody gave and that no file or real machine has; null: nowhere. It
+  // outlives the parameters.
+  void note_assumed(std::vector<std::string>* to) { assumed_ = to; }
+  void take_assumed(std::string_view key) const;
   // Number of values of a list joined by x; 0 if the key is not set.
   [[nodiscard]] std::size_t list_length(std::string_view key) const;
   // Key `seed` of random routings and random wirings.
@@ -97,6 +103,7 @@ class Params {
  private:
   std::vector<Entry> entries_;
   std::string where_all_;
+  std::vector<std::string>* assumed_ = nullptr;
 };
 
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);

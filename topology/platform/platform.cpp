@@ -109,6 +109,7 @@ Result<Platform> build_platform(const PlatformSource& s) {
     }
     hosts = std::move(*cards);
   }
+  params.note_assumed(&p.assumed_links);
   auto fabric = build_fabric(s.family, params, hosts);
   if (!fabric) {
     if (fabric.error().where.empty()) fabric.error().where = s.where;

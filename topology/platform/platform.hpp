@@ -59,6 +59,8 @@ struct Platform {
   Fabric fabric;
   std::vector<double> host_speed;  // flop/s per host, mean over its sockets; size 1 = all equal
   bool speed_assumed = false;      // nobody gave it: kDefaultSpeed (params.hpp)
+  std::vector<std::string>
+      assumed_links;  // of bw and lat those that nobody gave: kDefaultBandwidth, kDefaultLatency
   std::uint32_t ranks_per_host = 1;
   MpiParameters mpi;
   ComputeModel compute;               // kernels; classes[0].speed = host_speed where all hosts are equal

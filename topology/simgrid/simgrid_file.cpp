@@ -143,8 +143,7 @@ Result<Fabric> build_simgrid(const Params& params) {
       no.where = e->where;
       return no;
     }
-  constexpr std::array<std::string_view, 1> classes = {"link"};
-  WEFT_ASSIGN(const std::vector<LinkValues> override_values, params.link_values(classes));
+  WEFT_ASSIGN(const LinkValues override_values, params.values_beside_file());
   WEFT_ASSIGN(auto read, simgrid::read_platform(path));
   const std::shared_ptr<const Network> net = std::move(read);
   WEFT_TRY(check_links_once(*net, path));
@@ -175,8 +174,8 @@ Result<Fabric> build_simgrid(const Params& params) {
     names[number[l]] = link.name;
     both_ways[number[l]] = w.both_ways[l];
     b.link(w.from[l], number[l] - first[w.from[l]], w.to[l], link.fatpipe ? fatpipe_class : link_class,
-           {params.has("bw") ? override_values[0].bandwidth : Bandwidth(link.bytes_per_s),
-            params.has("lat") ? override_values[0].latency : from_seconds(link.latency_s)});
+           {params.has("bw") ? override_values.bandwidth : Bandwidth(link.bytes_per_s),
+            params.has("lat") ? override_values.latency : from_seconds(link.latency_s)});
   }
   b.set_link_names(std::move(names));
   if (!w.known) b.set_wiring_unknown();
