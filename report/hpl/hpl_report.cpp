@@ -87,28 +87,44 @@ Table::Column column_of(const FactorisationPart& part) {
 // Ranks wait longer for panels than these are on their way: for others to factor them, which no network makes shorter.
 bool waits_for_panels(const predict::HplPrediction& run) { return run.bcast_s > run.bcast_took_s; }
 
-std::string limits(const predict::HplPrediction& run) {
-  const PhaseRow* second = &kPhases[1];
+// What takes most beside the update.
+const PhaseRow& longest_phase(const predict::HplPrediction& run) {
+  const PhaseRow* longest = &kPhases[1];
   for (const PhaseRow& p : kPhases)
-    if (&p != &kPhases[0] && run.*p.seconds > run.*second->seconds) second = &p;
-  const bool factoring = second->seconds == &predict::HplPrediction::bcast_s && waits_for_panels(run);
+    if (&p != &kPhases[0] && run.*p.seconds > run.*longest->seconds) longest = &p;
+  return *longest;
+}
+
+// That is the wait for others to factor.
+bool factoring_counts(const predict::HplPrediction& run) {
+  return longest_phase(run).seconds == &predict::HplPrediction::bcast_s && waits_for_panels(run);
+}
+
+std::string limits(const predict::HplPrediction& run) {
+  const PhaseRow* second = &longest_phase(run);
+  const bool factoring = factoring_counts(run);
+  const std::string name = factoring ? "waiting for panels" : second->name;
+  const std::string most = show_percent(run.*second->seconds / run.time_s);
+  const std::string update = show_percent(run.update_s / run.time_s);
+  // What the host is in says little where accelerators work, most of it hides: its update is the wait for them.
+  const std::string working = run.device_s ? show_percent(*run.device_s / run.time_s) : std::string();
   std::string text;
-  if (run.device_s)  // what the host is in says little: most of it hides
-    text = fmt::format("Accelerators work {} of the time; hosts wait for them {}, next {} with {}",
-                       show_percent(*run.device_s / run.time_s), show_percent(run.update_s / run.time_s),
-                       second->name, show_percent(run.*second->seconds / run.time_s));
-  else if (run.update_s >= run.*second->seconds)
-    text = fmt::format("Computation limits it: {} of the time is update; next {} with {}",
-                       show_percent(run.update_s / run.time_s), second->name,
-                       show_percent(run.*second->seconds / run.time_s));
+  if (run.update_s >= run.*second->seconds)
+    text =
+        fmt::format("{}; next {} with {}",
+                    run.device_s ? fmt::format("Accelerators limit it: they work {} of the time, hosts wait "
+                                               "for them {}",
+                                               working, update)
+                                 : fmt::format("Computation limits it: {} of the time is update", update),
+                    name, most);
   else
-    text = fmt::format("{} limits it: {} of the time{}; update is {}",
-                       factoring ? "Waiting for panels" : second->name,
-                       show_percent(run.*second->seconds / run.time_s),
+    text = fmt::format("{} limits it: {} of the time{}; {}", factoring ? "Waiting for panels" : name, most,
                        factoring ? fmt::format(", of which their messages take at most {}",
                                                show_percent(run.bcast_took_s / run.time_s))
                                  : std::string(),
-                       show_percent(run.update_s / run.time_s));
+                       run.device_s
+                           ? fmt::format("accelerators work {}, hosts wait for them {}", working, update)
+                           : "update is " + update);
   if (!run.busiest_link.empty())
     text += fmt::format("; busiest link {} at {} ({} sharing)", run.busiest_link,
                         show_percent(run.busiest_utilization), run.model);
@@ -137,6 +153,17 @@ std::string exchanges_text(const predict::ExchangeChoice& e) {
 
 double hidden(const predict::HplPrediction& run) {
   return run.bcast_took_s > 0 ? std::max(0.0, 1 - run.bcast_s / run.bcast_took_s) : 0;
+}
+
+// How long panels are on their way, and what ranks wait for.
+std::string broadcasts_text(const predict::HplPrediction& run) {
+  if (run.bcast_took_s <= 0) return {};
+  return fmt::format("panel broadcasts take {} from first send to last arrival; ranks wait {} for {}\n",
+                     show_seconds(run.bcast_took_s), show_seconds(run.bcast_s),
+                     waits_for_panels(run)
+                         ? fmt::format("panels, at least {} of it until others have factored and sent them",
+                                       show_seconds(run.bcast_s - run.bcast_took_s))
+                         : fmt::format("them: {} hidden", show_percent(hidden(run))));
 }
 
 // Share of the host's phases during which its accelerator worked.
@@ -230,13 +257,7 @@ std::string prediction_text(const predict::HplPrediction& run, const predict::Cl
         "pfact, bcast and swap is hidden\n",
         show_seconds(*run.device_s), show_seconds(*run.device_hidden_s), show_seconds(run.update_s),
         show_percent(hidden_behind_device(run)));
-  if (run.bcast_took_s > 0)
-    out += fmt::format("panel broadcasts take {} from first send to last arrival; ranks wait {} for {}\n",
-                       show_seconds(run.bcast_took_s), show_seconds(run.bcast_s),
-                       waits_for_panels(run)
-                           ? fmt::format("panels, at least {} of it until others have factored and sent them",
-                                         show_seconds(run.bcast_s - run.bcast_took_s))
-                           : fmt::format("them: {} hidden", show_percent(hidden(run))));
+  out += broadcasts_text(run);
 
   const auto curve = panel_curve(run, kTextPoints);
   double most = 0;
@@ -401,6 +422,7 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
     head += fmt::format(" on the mean, {} to {}, standard deviation {}", rate(spread[best].least),
                         rate(spread[best].most), show_percent(spread[best].stddev / spread[best].mean));
   std::string out = head + "\n" + limits(runs[best]);
+  if (factoring_counts(runs[best])) out += broadcasts_text(runs[best]);
   if (!all_equal) {
     std::vector<NamedRun> named;
     for (const predict::HplPrediction& r : runs) named.push_back({r.label, &r.config});

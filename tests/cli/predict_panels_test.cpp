@@ -14,6 +14,7 @@ namespace weft::testing::predict_panels_test {
 namespace {
 
 using nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -58,12 +59,38 @@ TEST(PredictHpl, WaitingForPanelsIsNotTheNetwork) {
       here.weft("predict hpl --on crossbar:n=8,speed=1Tflops,bw=100MB/s,lat=0 --n 800 --nb 100 --p 1 --q 8")
           .out;
   EXPECT_THAT(slow, HasSubstr("bcast limits it: "));
+  // Of several platforms, too.
+  const std::string two = here.weft(
+                                  "predict hpl --on a=crossbar:n=8,speed=1Gflops,bw=1000000GB/s,lat=0 --on "
+                                  "b=crossbar:n=8,speed=1Gflops,bw=1GB/s,lat=0 --n 800 --nb 100 --p 1 --q 8")
+                              .out;
+  EXPECT_THAT(two, HasSubstr("ranks wait 53.9 ms for panels, at least 53.9 ms of it until others have"));
   // Estimates of parts and of their sum are made apart.
   const std::string sampled = here.weft(
                                       "predict hpl --n 2080 --nb 16 --p 1 --q 3 --depth 2 --bcast 2 --pmap "
                                       "col --on dragonfly-18 --sample 4")
                                   .out;
   EXPECT_THAT(sampled, HasSubstr("time and phases are estimated apart"));
+}
+
+// Accelerators that are so fast that ranks wait for the hosts' factorisation, not for them and not for the network.
+TEST(PredictHpl, WaitingForPanelsOfHostsIsNotTheirAccelerators) {
+  const Workspace here;
+  const auto limits_of = [&](const std::string& accelerator, const std::string& host) {
+    here.write("p.textproto",
+               "topology { family: \"crossbar\" set: \"n=4\" set: \"bw=1000GB/s\" set: \"lat=0\" }\n"
+               "host { speed: \"1Tflops\" kernel { name: \"device_dgemm\" rate: \"" +
+                   accelerator + "\" } kernel { name: \"dgemm\" rate: \"" + host +
+                   "\" } kernel { name: \"*\" rate: \"" + host + "\" bandwidth: \"1000TB/s\" } }\n");
+    return here.weft("predict hpl --on p.textproto --program rochpl --n 4000 --nb 200 --p 1 --q 4").out;
+  };
+  EXPECT_THAT(
+      limits_of("1000Tflops", "10Gflops"),
+      ContainsRegex(
+          "\nWaiting for panels limits it: [0-9.]+ % of the time, of which their messages take at most "
+          "[0-9.]+ %; accelerators work [0-9.]+ %, hosts wait for them [0-9.]+ %"));
+  EXPECT_THAT(limits_of("1Gflops", "1000Tflops"),
+              ContainsRegex("\nAccelerators limit it: they work [0-9.]+ % of the time, hosts wait for them"));
 }
 
 // Four hosts with four ranks each.
