@@ -311,6 +311,25 @@ Result<void> fit_kernel(const Options& o) {
   return deliver(o, text, f.textproto(), std::move(json), csv);
 }
 
+// Ping-pongs do not say up to which size messages leave at once; where their time jumps may be it.
+std::string unknown_eager_limit(const std::vector<LineSegment>& one_way, bool calls_measured) {
+  constexpr double kJump = 0.1;
+  double at = 0, before = 0, behind = 0;
+  for (std::size_t i = 1; i < one_way.size(); ++i) {
+    const auto time = [&](const LineSegment& s) { return s.intercept + s.slope * one_way[i].from; };
+    const double was = time(one_way[i - 1]), is = time(one_way[i]);
+    const double most = at > 0 ? behind / before : 1 + kJump;
+    if (is > most * was) at = one_way[i].from, before = was, behind = is;
+  }
+  const std::string jump = at > 0 ? fmt::format("; the one-way time jumps at {:.0f} B, from {} to {}", at,
+                                                show_seconds(before), show_seconds(behind))
+                                  : std::string();
+  return fmt::format(
+      "{}, so the eager limit is not known and left out: replays take {} B{}; --eager-limit BYTES",
+      calls_measured ? "no call that was measured waits for its message" : "no send or receive was measured",
+      topology::MpiParameters{}.eager_limit.value(), jump);
+}
+
 Result<void> fit_network(const Options& o) {
   if (o.loaded.empty())
     WEFT_TRY(refuse_unused(*o.common.app, {"--poll-interval"}, "fit network without --loaded",
@@ -353,6 +372,9 @@ Result<void> fit_network(const Options& o) {
       if (!d.left_out().empty())
         warnings.push_back(fmt::format("{}: left out {}: only PingPong is the time of a lone message",
                                        d.file(), fmt::join(d.left_out(), ", ")));
+
+  if (!f.transfer.empty() && f.options.eager_limit < 0)
+    warnings.push_back(unknown_eager_limit(f.one_way, f.found_eager_limit));
 
   report::Table table({{"what", Align::kLeft},
                        {"from"},
@@ -490,13 +512,17 @@ Action setup(CLI::App& app) {
       ->type_name("TIME");
   app.add_option("--bandwidth", o->bandwidth, "network: its narrowest bandwidth [what the data show]")
       ->type_name("BANDWIDTH");
-  app.add_option("--eager-limit", o->eager_limit, "network: largest eager payload [found from send]")
+  app.add_option("--eager-limit", o->eager_limit,
+                 "network: largest eager payload [found from send or recv, else not known]")
       ->type_name("BYTES");
   app.add_option("--breaks", o->breaks, "network: sizes at which a segment of the transfer starts [found]")
       ->type_name("BYTES,...")
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_option("--segments", o->segments, with_default("network: at most so many segments", o->segments))
+  app.add_option("--segments", o->segments,
+                 with_default("network: at most so many segments of each time, of the transfer on either "
+                              "side of the eager limit",
+                              o->segments))
       ->transform(count(1, 64));
   add_common(app, o->common);
   return with_outputs(o->common, [o, &app]() -> Result<void> {

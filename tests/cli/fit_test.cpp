@@ -40,6 +40,33 @@ TEST(Fit, FragmentsOfBothKindsMakeAPlatform) {
   EXPECT_NEAR(nlohmann::json::parse(c.out).at("makespan_s").get<double>(), 102e-6, 0.2e-6);
 }
 
+// Ping-pongs alone: 2 us and 10 GB/s up to 16 KiB, 5 us more beyond. Sends show the limit.
+TEST(Fit, AnEagerLimitThatPingPongsDoNotShowIsToldWithWhatReplaysAssume) {
+  const Workspace here;
+  std::ostringstream lines;
+  lines << "experiment,msg_size,duration\n";
+  for (long s = 1; s <= 1L << 22; s *= 2)
+    for (const long size : {s, s + s / 2})
+      lines << "pingpong," << size << ","
+            << 2 * ((size <= 16384 ? 2e-6 : 7e-6) + static_cast<double>(size) * 1e-10) << "\n";
+  here.write("pp.csv", lines.str());
+  const Outcome alone = here.weft("fit network pp.csv --json fit.json");
+  ASSERT_EQ(alone.exit_code, 0) << alone.err;
+  const auto warnings = nlohmann::json::parse(here.read("fit.json")).at("warnings");
+  ASSERT_EQ(warnings.size(), 1u);
+  const std::string told = warnings[0];
+  EXPECT_NE(told.find("replays take 65536 B"), std::string::npos) << told;
+  EXPECT_NE(told.find("--eager-limit BYTES"), std::string::npos) << told;
+  const std::string jump = "the one-way time jumps at ";
+  const std::size_t at = told.find(jump);
+  ASSERT_NE(at, std::string::npos) << told;
+  const double size = std::stod(told.substr(at + jump.size()));
+  EXPECT_GT(size, 16384) << told;
+  EXPECT_LE(size, 24576) << told;
+  EXPECT_NE(alone.out.find("warning: " + told), std::string::npos);
+  EXPECT_EQ(here.weft("fit network pp.csv --eager-limit 16KiB").out.find("warning"), std::string::npos);
+}
+
 // 1 ns per m is 2 Gflop/s of daxpy, 400 ps per m n are 5 of dgemv; dtrsm has m m n flops, which m n does not show.
 TEST(Fit, RatesAreOfTheDimensionsThatAKernelHas) {
   const Workspace here;
