@@ -1,4 +1,4 @@
-# What a package holds besides the library: completions, manual pages, platforms, sample traces, examples, the Python reader; and the package itself: cpack makes a .deb.
+# What a package holds besides the library: completions, manual pages, platforms, sample traces, examples, the Python reader, documentation; and the package itself: cpack makes a .deb.
 set(completions ${PROJECT_BINARY_DIR}/completions)
 file(MAKE_DIRECTORY ${completions})
 add_custom_command(OUTPUT ${completions}/weft ${completions}/_weft ${completions}/weft.fish
@@ -27,7 +27,21 @@ endif()
 install(DIRECTORY platforms traces/samples examples DESTINATION ${CMAKE_INSTALL_DATADIR}/weft USE_SOURCE_PERMISSIONS)
 # Debian's Python looks there below /usr; with another prefix PYTHONPATH says so.
 install(FILES python/weft.py DESTINATION lib/python3/dist-packages)
-install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# The pages, with what their links lead to at the places that it has in a checkout.
+install(FILES README.md CHANGELOG.md ARCHITECTURE.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES topology/platform/platform.proto DESTINATION ${CMAKE_INSTALL_DOCDIR}/topology/platform)
+install(FILES traces/weft/trace.proto DESTINATION ${CMAKE_INSTALL_DOCDIR}/traces/weft)
+foreach(of "platforms|." "examples|." "samples|traces")
+  string(REPLACE "|" ";" of ${of})
+  list(GET of 0 folder)
+  list(GET of 1 below)
+  cmake_path(SET from NORMALIZE ${CMAKE_INSTALL_FULL_DOCDIR}/${below})
+  file(RELATIVE_PATH to ${from} ${CMAKE_INSTALL_FULL_DATADIR}/weft/${folder})
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/doc_links)
+  file(CREATE_LINK ${to} ${PROJECT_BINARY_DIR}/doc_links/${folder} SYMBOLIC)
+  install(FILES ${PROJECT_BINARY_DIR}/doc_links/${folder} DESTINATION ${CMAKE_INSTALL_DOCDIR}/${below})
+endforeach()
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME weft)

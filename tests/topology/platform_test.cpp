@@ -105,6 +105,24 @@ TEST(Platform, TextprotoErrorsCarryFileLineAndColumn) {
       {"topology { family: \"crossbar\" set: \"n=3\" set: \"m=3\" }\n",
        "has no such key; got \"m\"; expected one of n, routing, bw"},
       {"topology { family: \"crossbar", ":1:29: error: "},
+      // The fields of the message that has no such one.
+      {"topology { family: \"torus\" set: \"dims=4x4\" }\nhost { speeed: \"1Gflops\" }\n",
+       ":2:14: error: Host has no such field; got \"speeed\"; expected one of speed, ranks, "},
+      {"topology { family: \"torus\" set: \"dims=4x4\" }\nhost { speeed: \"1Gflops\" }\n",
+       "; did you mean speed?"},
+      {"topology { family: \"torus\" dims: \"4x4\" }\n",
+       ":1:32: error: Topology has no such field; got \"dims\"; expected one of family, set; a key of the "
+       "family is a "
+       "set: \"dims=...\""},
+      // Quotes around values.
+      {"topology { family: \"torus\" set: \"dims=4x4\" }\nhost {\n\tspeed: 1Gflops }\n",
+       ": error: a value without quotes; got \"1Gflops\"; expected speed: \"1Gflops\""},
+      {"topology { family: \"crossbar\" set: \"n=3\" }\nmpi { send_overhead: 1.5us }\n",
+       ": error: a value without quotes; got \"1.5us\"; expected send_overhead: \"1.5us\""},
+      {"topology { family: crossbar set: \"n=3\" }\n",
+       ":1:20: error: a value without quotes; got \"crossbar\"; expected family: \"crossbar\""},
+      {"topology { family: \"crossbar\" set: n=3 }\n",
+       ":1:36: error: a value without quotes; got \"n=3\"; expected set: \"n=3\""},
   };
   for (const Case& c : cases) {
     const TempFile f("bad.textproto", c.text);

@@ -6,6 +6,7 @@
 #include <google/protobuf/text_format.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <filesystem>
@@ -46,23 +47,74 @@ std::optional<std::pair<std::string_view, std::string_view>> key_value(std::stri
   return std::pair(text.substr(0, at), text.substr(at + 1));
 }
 
+// The text between `open` and the quote that ends it.
+std::string_view quoted_after(std::string_view text, std::string_view open) {
+  const std::size_t at = text.find(open);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + open.size());
+  return text.substr(0, text.find('"'));
+}
+
+// What the parser says of a file, in the words of platforms. `before`: of the line, up to where it stopped; `rest`: from there.
+Error explained(const std::string& where, const std::string& message, std::string_view before,
+                std::string_view rest) {
+  const std::string_view type = quoted_after(message, "Message type \""),
+                         field = quoted_after(message, "named \"");
+  const pb::Descriptor* of =
+      type.empty() ? nullptr
+                   : proto::Platform::descriptor()->file()->pool()->FindMessageTypeByName(std::string(type));
+  if (of != nullptr && !field.empty()) {
+    std::vector<std::string> names;
+    for (int i = 0; i < of->field_count(); ++i) names.push_back(of->field(i)->name());
+    std::string expected = one_of(field, names);
+    if (of == proto::Topology::descriptor())
+      expected += fmt::format("; a key of the family is a set: \"{}=...\"", field);
+    return bad_input(where, fmt::format("{} has no such field", of->name()), std::string(field), expected);
+  }
+  // A value without quotes: "1Gflops" is cut behind its number, "crossbar" and 5 are no strings.
+  if (message.starts_with("Need space between number") || message.starts_with("Expected string, got: ")) {
+    const std::size_t colon = before.rfind(':');
+    std::string_view value = before.substr(colon == std::string_view::npos ? before.size() : colon + 1);
+    value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+    const std::string text =
+        std::string(value) + std::string(rest.substr(0, rest.find_first_of(" \t,;}#\r\n")));
+    std::string_view name = before.substr(0, colon == std::string_view::npos ? 0 : colon);
+    name.remove_prefix(std::min(name.find_last_of(" \t{,;") + 1, name.size()));
+    return bad_input(where, "a value without quotes", text,
+                     fmt::format("{}: \"{}\"", name.empty() ? std::string_view("name") : name, text));
+  }
+  if (message.starts_with("Expected integer"))
+    return bad_input(where, message, {}, "a whole number, without quotes");
+  return bad_input(where, message, {}, "fields as in topology { family: \"crossbar\" set: \"n=4\" }");
+}
+
 // Keeps the first error of the parser, with its position.
 class FirstError final : public pb::io::ErrorCollector {
  public:
-  explicit FirstError(std::string_view file) : file_(file) {}
+  FirstError(std::string_view file, std::string_view text) : file_(file), text_(text) {}
   void AddError(int line, pb::io::ColumnNumber column, const std::string& message) override {
     if (error) return;
+    std::string_view rest = text_;
+    for (int i = 0; i < line; ++i) {
+      const std::size_t end = rest.find('\n');
+      rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    }
+    rest = rest.substr(0, rest.find('\n'));
+    // The parser counts a tab as up to the next eighth column.
+    std::size_t at = 0;
+    for (int reached = 0; at < rest.size() && reached < column; ++at)
+      reached = rest[at] == '\t' ? (reached / 8 + 1) * 8 : reached + 1;
     // Line -1: an error about the whole message.
-    error = bad_input(SourcePos{std::string(file_), static_cast<std::uint32_t>(line + 1),
+    error = explained(SourcePos{std::string(file_), static_cast<std::uint32_t>(line + 1),
                                 static_cast<std::uint32_t>(column + 1)}
                           .text(),
-                      message, {}, "the fields of topology/platform/platform.proto");
+                      message, rest.substr(0, at), rest.substr(at));
   }
   void AddWarning(int, pb::io::ColumnNumber, const std::string&) override {}
   std::optional<Error> error;
 
  private:
-  std::string_view file_;
+  std::string_view file_, text_;
 };
 
 void collect_positions(const pb::Message& m, const pb::TextFormat::ParseInfoTree& tree,
@@ -179,7 +231,7 @@ Result<PlatformSource> parse_shorthand(std::string_view spec) {
 Result<PlatformSource> parse_textproto(std::string_view file, std::string_view text) {
   PlatformSource s;
   s.where = file;
-  FirstError errors(file);
+  FirstError errors(file, text);
   pb::TextFormat::ParseInfoTree tree;
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
@@ -187,9 +239,7 @@ Result<PlatformSource> parse_textproto(std::string_view file, std::string_view t
   parser.SetRecursionLimit(32);
   const bool ok = parser.ParseFromString(std::string(text), &s.message);
   if (errors.error) return std::move(*errors.error);
-  if (!ok)
-    return bad_input(std::string(file), "not a platform", {},
-                     "the fields of topology/platform/platform.proto");
+  if (!ok) return bad_input(std::string(file), "not a platform", {}, "topology { ... } and other fields");
   collect_positions(s.message, tree, "", file, s.field_where);
   if (!s.message.has_topology() || !s.message.topology().has_family())
     return bad_input(std::string(file), "platform without topology { family: ... }", {}, "a topology family");
