@@ -305,6 +305,13 @@ Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags, const topology::Pl
   return chosen;
 }
 
+Result<void> check_split(const HplFlags& f, std::span<const Grid> grids) {
+  if (f.split.empty() || std::ranges::any_of(grids, [](const Grid& g) { return g.p > 1; })) return {};
+  return usage_error(
+      "--split has nothing to do with one process row, where rows are swapped on the accelerator", f.split,
+      "P of 2 or more, or no --split");
+}
+
 Result<void> set_pivots(const HplFlags& f, std::uint64_t seed, HplTraceOptions& options) {
   if (f.matrix_seed && f.pivots != "exact")
     return usage_error("--matrix-seed is of exact pivots", fmt::format("{}", *f.matrix_seed),

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,8 @@ void add_hpl_flags(CLI::App& app, HplFlags& flags, bool for_platform = false);
 [[nodiscard]] Result<predict::ChosenDat> hpl_dat_for(const HplFlags& flags,
                                                      const topology::Platform& platform, std::string_view map,
                                                      std::uint64_t seed);
+// kUsage where --split is given and none of the grids, all that a verb runs on, has two process rows: with one nothing is split.
+[[nodiscard]] Result<void> check_split(const HplFlags& flags, std::span<const hpl_gen::Grid> grids);
 // --pivots and --matrix-seed; `seed` is the common --seed. Errors: kUsage, with the known ways.
 [[nodiscard]] Result<void> set_pivots(const HplFlags& flags, std::uint64_t seed,
                                       hpl_gen::HplTraceOptions& options);

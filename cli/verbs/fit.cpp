@@ -489,10 +489,10 @@ Action setup(CLI::App& app) {
              o->model))
       ->check(word({"linear", "full", "rate"}))
       ->type_name("linear|full|rate");
-  app.add_option("--from-date", o->from_date, "dgemm: first day of the rows to use [all]")
+  app.add_option("--from-date", o->from_date,
+                 "dgemm: first day of the rows to use, by their column start_time [all]")
       ->type_name("YYYY-MM-DD");
-  app.add_option("--to-date", o->to_date, "dgemm: last day of the rows to use [all]")
-      ->type_name("YYYY-MM-DD");
+  app.add_option("--to-date", o->to_date, "dgemm: last day, likewise [all]")->type_name("YYYY-MM-DD");
   app.add_flag("--mean", o->mean, "dgemm: mean of the regressions of a CPU, not their median");
   app.add_option("--for-k", o->parts,
                  "dgemm: calls with k = K are fitted alone, for all calls with k from FROM to TO [none]")

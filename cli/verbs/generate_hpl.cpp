@@ -15,6 +15,7 @@ struct GenerateHplOptions {
 
 Result<void> generate_hpl(const GenerateHplOptions& o) {
   WEFT_ASSIGN(const auto dat, hpl_dat_of(o.hpl));
+  WEFT_TRY(check_split(o.hpl, dat.grids));
   hpl_gen::HplTraceOptions options;
   WEFT_TRY(set_pivots(o.hpl, o.common.seed, options));
   WEFT_ASSIGN(const auto trace, hpl_gen::HplTrace::create(dat, options));

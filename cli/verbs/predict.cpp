@@ -49,6 +49,7 @@ Result<std::vector<PredictionTask>> tasks_of(const Options& o) {
   constexpr std::uint64_t kMaxRuns = 4096;
   std::vector<PredictionTask> tasks;
   std::uint64_t runs = 0;
+  std::vector<hpl_gen::Grid> grids;
   for (const std::string& on : o.on) {
     PredictionTask task;
     task.on = on;
@@ -61,7 +62,9 @@ Result<std::vector<PredictionTask>> tasks_of(const Options& o) {
     for (const PredictionTask& other : tasks)
       WEFT_TRY(predict::told_apart(other.on, other.platform, task.on, task.platform));
     tasks.push_back(std::move(task));
+    grids.insert(grids.end(), tasks.back().chosen.dat.grids.begin(), tasks.back().chosen.dat.grids.end());
   }
+  WEFT_TRY(check_split(o.hpl, grids));
   return tasks;
 }
 

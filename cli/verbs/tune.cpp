@@ -67,6 +67,7 @@ Result<void> run(Options& o) {
                            .swap = netlib && given.swap.empty(),
                            .pmap = given.pmap.empty()};
   const hpl_gen::SearchSpace space = predict::tuning_space(chosen.dat, vary, on_node);
+  WEFT_TRY(check_split(given, space.grids));
   predict::PredictOptions options;
   options.map = o.map;
   options.model = o.model;

@@ -161,6 +161,12 @@ TEST(GenerateHpl, RocHplIsAProgramOfItsOwnWithItsOwnDefaults) {
     EXPECT_THAT(o.err, HasSubstr(what));
     EXPECT_FALSE(std::filesystem::exists(here.path() + "/x.weft"));
   }
+  for (const char* verb :
+       {"generate hpl -o x.weft", "predict hpl --on crossbar:n=4", "tune hpl --on crossbar:n=4"}) {
+    const Outcome idle = here.weft(std::string(verb) + " --n 600 --p 1 --q 4 --program rochpl --split 0.5");
+    EXPECT_EQ(idle.exit_code, 2) << verb;
+    EXPECT_THAT(idle.err, HasSubstr("--split has nothing to do with one process row")) << verb;
+  }
 }
 
 TEST(GenerateHpl, FaultsAreNamedAndLeaveNothing) {

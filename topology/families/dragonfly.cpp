@@ -31,7 +31,8 @@ constexpr std::array<ParamInfo, 6> kParams = {{
     {"a", "2p", "routers per group"},
     {"h", "p", "global ports per router"},
     {"g", "a h + 1", "groups"},
-    {"arrangement", "absolute", "who meets whom: absolute (= consecutive), palmtree, relative, circulant"},
+    {"arrangement", "absolute",
+     "who meets whom: absolute (= consecutive), palmtree, relative, circulant (h even, g = ah+1)"},
     kRoutingParam<kGroupRoutings>,
 }};
 enum class Arrangement : std::uint8_t { kAbsolute, kPalmtree, kRelative, kCirculant };

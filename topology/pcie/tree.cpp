@@ -98,12 +98,14 @@ Result<void> read_levels(const Params& p, std::string_view key, const std::vecto
   return {};
 }
 
-// Both directions together carry no less than either of them, and no more than both.
-Result<PcieLinkValues> checked(const Params& p, std::string_view key, PcieLinkValues v) {
+// Both directions together carry no less than either of them, and no more than both. `one`: the key of one direction.
+Result<PcieLinkValues> checked(const Params& p, std::string_view key, std::string_view one,
+                               PcieLinkValues v) {
   const double up = v.bandwidth.value(), down = v.down.value() > 0 ? v.down.value() : up;
   if (v.both.value() > 0 && (v.both.value() < std::max(up, down) || v.both.value() > up + down))
     return p.error(key, "both directions together carry less than one of them, or more than their sum",
-                   fmt::format("{} to {}", show(Bandwidth(std::max(up, down))), show(Bandwidth(up + down))));
+                   fmt::format("{} to {}, or another {} than {}", show(Bandwidth(std::max(up, down))),
+                               show(Bandwidth(up + down)), one, show(v.bandwidth)));
   return v;
 }
 
@@ -132,7 +134,7 @@ Result<std::vector<PcieLinkValues>> level_values(const Params& p,
   WEFT_TRY(read_levels(p, "down_bw", levels, [&](std::size_t i, Bandwidth b) { out[i].down = b; }));
   WEFT_TRY(read_levels(p, "both_bw", levels, [&](std::size_t i, Bandwidth b) { out[i].both = b; }));
   for (PcieLinkValues& v : out) {
-    WEFT_ASSIGN(v, checked(p, "both_bw", v));
+    WEFT_ASSIGN(v, checked(p, "both_bw", "bw", v));
   }
   return out;
 }
@@ -224,7 +226,7 @@ Result<Rates> read_rates(const Params& p, const std::vector<std::string_view>& l
   WEFT_ASSIGN(r.mem, own_values(p, "mem_bw", {}, {{Bandwidth(64e9), r.root.latency}, {}, {}}));
   if (const Params::Entry* e = p.find("mem_both_bw")) {
     WEFT_ASSIGN(r.mem.both, parse_bandwidth(e->value, fmt::format("{}: mem_both_bw", e->where)));
-    WEFT_ASSIGN(r.mem, checked(p, "mem_both_bw", r.mem));
+    WEFT_ASSIGN(r.mem, checked(p, "mem_both_bw", "mem_bw", r.mem));
   }
   WEFT_ASSIGN(r.packets, packet_sizes(p));
   return r;
