@@ -1,5 +1,6 @@
 // Several network cards per host.
 #include "tests/topology/oracles.hpp"
+#include "topology/metrics.hpp"
 #include "topology/routing/message_routes.hpp"
 
 namespace weft::topology {
@@ -116,6 +117,15 @@ TEST(MultiNic, BadNumbersAreNamedAndFailuresStillApply) {
   const Platform p = load("xgft:m=4x4,w=1x2,nics=2", {"fail=link=node-0->switch-1-0#1"});
   expect_sound(p.fabric);  // the other card is still there
   EXPECT_EQ(verify(p.fabric).host_degree_min, 1u);
+}
+
+// There is no formula for them: all routes are walked, if they have few enough links together.
+TEST(MultiNic, DistancesAreWalked) {
+  const Platform p = load("crossbar:n=12,nics=2");
+  constexpr std::uint64_t kPairs = 6 * 5;
+  EXPECT_EQ(measure(p.fabric, kPairs, 12 * kPairs).mean_hops, 2.0);
+  EXPECT_FALSE(measure(p.fabric, kPairs, kPairs).mean_hops);
+  EXPECT_FALSE(measure(p.fabric, kPairs - 1).mean_hops);
 }
 
 }  // namespace

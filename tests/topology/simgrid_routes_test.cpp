@@ -89,11 +89,6 @@ TEST(SimGridRoutes, DragonflyHasAnotherShape) {
   EXPECT_EQ(*b.diameter_hops, 5u);
   EXPECT_NEAR(*a.mean_hops, 5.3882, 5e-5);
   EXPECT_NEAR(*b.mean_hops, 4.0824, 5e-5);
-  // Routes are walked as long as that many links are enough.
-  const auto pairs =
-      static_cast<std::uint64_t>(theirs.fabric.host_count()) * (theirs.fabric.host_count() - 1);
-  EXPECT_FALSE(measure(theirs.fabric, pairs, 2 * pairs).mean_hops);
-  EXPECT_TRUE(measure(theirs.fabric, pairs, 12 * pairs).mean_hops);
 }
 
 TEST(SimGridRoutes, ItsSoundDumpsWalkOnTheInferredWiring) {
