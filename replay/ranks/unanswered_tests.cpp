@@ -50,9 +50,8 @@ std::optional<std::string> UnansweredTests::warning() const {
   const bool one = tests_ == 1;
   return fmt::format(
       "{} of sends that said yes in the recording waited here for {}, {} in all, until no rank could go on, "
-      "and then "
-      "went on without: the program would have been told no at once, so times may be too long; a larger "
-      "mpi.eager_limit or --raw=eager lets such sends go",
+      "and then went on without: the program would have been told no at once, so times may be too long; a "
+      "larger mpi.eager_limit or --raw=eager lets such sends go",
       counted(tests_, "test"), one ? "its receive" : "their receives", show(waited_.rounded_sum()));
 }
 
