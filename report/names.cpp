@@ -46,9 +46,9 @@ PlatformNames::PlatformNames(const std::vector<Platform>& platforms, LongNames l
     has(p->label, p->name);
   }
   for (const Platform* p : each) {
-    std::string shorter = predict::short_name(p->name);
+    const std::string shorter = predict::short_name(p->name);
     const bool taken = !who_has_it.at(shorter);
-    spelled_.try_emplace(p->name, taken ? p->name : std::move(shorter));
+    spelled_.try_emplace(p->name, taken ? p->name : shorter);
   }
 
   // "P3" of the third; a number further on, by as many as there are, where somebody else has this name.

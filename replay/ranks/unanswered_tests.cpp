@@ -32,8 +32,8 @@ bool UnansweredTests::let_go(std::uint32_t r) {
     if (k.requests.is_synchronous(slot) || !transfers_.lacks_its_receive(r, Target{slot})) return false;
     awaited.push_back(slot);
   }
-  std::ranges::sort(awaited);
-  awaited.erase(std::ranges::unique(awaited).begin(), awaited.end());
+  std::sort(awaited.begin(), awaited.end());
+  awaited.erase(std::unique(awaited.begin(), awaited.end()), awaited.end());
   for (const std::uint32_t slot : awaited) {
     transfers_.forget(r, Target{slot}, kNone);
     waits_.message_over(r, Target{slot}, Requests::kNoMessage, nullptr, true);

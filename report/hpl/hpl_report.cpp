@@ -425,6 +425,7 @@ std::string predictions_text(const std::vector<predict::HplPrediction>& all,
   if (factoring_counts(runs[best])) out += broadcasts_text(runs[best]);
   if (!all_equal) {
     std::vector<NamedRun> named;
+    named.reserve(runs.size());
     for (const predict::HplPrediction& r : runs) named.push_back({r.label, &r.config});
     out += close_runs_text(close, named, best, groups[best].count, "--repeat 5");
   }

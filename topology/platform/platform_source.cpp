@@ -65,6 +65,7 @@ Error explained(const std::string& where, const std::string& message, std::strin
                    : proto::Platform::descriptor()->file()->pool()->FindMessageTypeByName(std::string(type));
   if (of != nullptr && !field.empty()) {
     std::vector<std::string> names;
+    names.reserve(static_cast<std::size_t>(of->field_count()));
     for (int i = 0; i < of->field_count(); ++i) names.push_back(of->field(i)->name());
     std::string expected = one_of(field, names);
     if (of == proto::Topology::descriptor())

@@ -112,9 +112,8 @@ static_assert(sizeof(SpoolHeader) <= kSpoolHeaderBytes);
 static_assert(kNotRecordedCount <= 128);
 
 // SpoolRecord::kind: an OpKind + 1 (traces/op.hpp), or one of these.
-inline constexpr std::uint8_t kCommDefine =
-    250;  // comm = local id, amount = members, list = CommKey (2), order (0: of the rank alone, < 0: of a persistent
-          // collective), members...
+// comm = local id, amount = members, list = CommKey (2), order (0: of the rank alone, < 0: of a persistent collective), members...
+inline constexpr std::uint8_t kCommDefine = 250;
 inline constexpr std::uint8_t kLeft = 252;     // the blocking call that this thread is in returned here
 inline constexpr std::uint8_t kPadding = 251;  // first word only, then list_words words of nothing
 

@@ -69,7 +69,10 @@ std::vector<std::string> exported_command(std::vector<std::string> command, Abi 
       value.insert(at + kName.size() + 1, library + ":");
     else
       value += delimiter + std::string(kName);
-    value += delimiter + kEnvDirectory + delimiter + kEnvClock;
+    for (const auto& name : {std::string(kEnvDirectory), std::string(kEnvClock)}) {
+      value += delimiter;
+      value += name;
+    }
     listed = true;
   }
   if (listed || ::getenv("OMPI_MCA_mca_base_env_list") != nullptr) return command;
