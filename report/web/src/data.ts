@@ -119,7 +119,7 @@ export interface Result {
   trace: { name: string; ranks: number; ops: number; messages: number; bytes: number };
   platform: { name: string; label?: string; hosts: number; links: number; routing: string };
   changes: string[];
-  model: Record<string, unknown> & { name: string; map: string; seed: number; mpi?: { assumed: string[] } };
+  model: Record<string, unknown> & { name: string; map: string; seed: number; assumed: string[] };
   makespan_s: number;
   fingerprint: string;
   network_messages: number;

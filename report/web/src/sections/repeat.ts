@@ -36,7 +36,7 @@ export const repeat: Section = {
   title: 'To repeat it',
   draw(box: HTMLElement, run: Run, _choice: Choice, page: Page): boolean {
     const r = run.result;
-    const { mpi, ...model } = r.model;
+    const { mpi: _, assumed, ...model } = r.model;
     const told = Object.entries(model).filter(([, v]) => v !== null && v !== false && !(typeof v === 'object' && Object.keys(v as object).length === 0))
       .map(([k, v]) => `${k} ${typeof v === 'object' ? JSON.stringify(v) : String(v)}`).join(', ');
     box.append(el('dl', {},
@@ -45,8 +45,8 @@ export const repeat: Section = {
       ...fact('platform', `${r.platform.name}: ${count(r.platform.hosts)} hosts, ${count(r.platform.links)} links, routing ${r.platform.routing}`),
       ...fact('model', told),
       ...(r.changes.length > 0 ? fact('flags', r.changes.join(' ')) : []),
-      ...(mpi && mpi.assumed.length > 0
-        ? fact('assumed', `${mpi.assumed.join(', ')} (neither the platform nor the command says)`) : []),
+      ...(assumed.length > 0
+        ? fact('assumed', `${assumed.join(', ')} (neither the platform nor the command says)`) : []),
       ...fact('fingerprint', r.fingerprint)));
     warnings(box, page);
     return true;
