@@ -146,8 +146,8 @@ TEST_P(RecordBesideTools, PreloadedToolSeesTheProgramAndTheTraceDoesNotSeeTheToo
   }
 }
 
-TEST_P(RecordBesideTools, VariablesThatOpenMpisOwnListHandsOnArriveBesideTheRecorders) {
-  if (current_mpi.abi != "openmpi") GTEST_SKIP() << "a list of Open MPI's launcher";
+TEST(RecordUnderOpenMpi, VariablesThatItsOwnListHandsOnArriveBesideTheRecorders) {
+  WEFT_USE_MPI("openmpi");
   const TempDir folder;
   const std::string said = "sh -c 'echo \"$GIVEN $BESIDE\"; exec " + behaviour("exit 0") + "'";
   const std::string run = mpirun(2);
