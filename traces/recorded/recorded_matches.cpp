@@ -90,7 +90,7 @@ void RecordedMatches::ask(RankId rank, OpBlock& block) {
   Rank* state = found == ranks_.end() ? nullptr : &found->second;
   // What the own list of a request's receive says, to its cancel.
   const auto posted = [&](const Op& op) {
-    const bool told = op.extra != kNoList && match_place(op, block.list(op).size()) && block.list(op)[0] >= 0;
+    const bool told = says_what_it_took(block.list(op));
     if (told && state == nullptr) state = &ranks_[rank.index()];
     if (told)
       state->told.insert(op.request);

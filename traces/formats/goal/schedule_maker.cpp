@@ -15,7 +15,7 @@ Error ScheduleMaker::withdrawn(std::uint64_t cancel) const {
 }
 
 Result<void> ScheduleMaker::finish() const {
-  if (!cancels_.empty()) return withdrawn(cancels_.begin()->second);
+  if (const auto cancel = cancelled_.open()) return withdrawn(*cancel);
   return {};
 }
 
@@ -72,11 +72,8 @@ Result<void> ScheduleMaker::compute(std::int64_t picoseconds) {
 // A non-blocking message; the chain goes on when it has started.
 Result<void> ScheduleMaker::post(const Op& op, std::uint32_t slot, std::span<const std::int64_t> list) {
   const bool send = !is_receive_request(op.kind);
-  if (const auto at = cancels_.find(slot); at != cancels_.end()) return withdrawn(at->second);
-  if (says_what_it_took(list))
-    told_.insert(slot);
-  else
-    told_.erase(slot);
+  if (const auto cancel = cancelled_.open(slot)) return withdrawn(*cancel);
+  cancelled_.posted(slot, list);
   if (op.peer == kProcNull) {
     if (slot != kNoRequest) under_way_.erase(slot);
     return {};
@@ -139,10 +136,7 @@ Result<void> ScheduleMaker::wait(const Op& op, std::span<const std::int64_t> lis
     requests_.complete(static_cast<std::uint32_t>(slot));
     const auto it = under_way_.find(static_cast<std::uint32_t>(slot));
     if (it == under_way_.end()) continue;
-    if (const auto at = cancels_.find(it->first); at != cancels_.end()) {
-      if (completes_withdrawn(op)) return withdrawn(at->second);
-      cancels_.erase(at);
-    }
+    if (const auto cancel = cancelled_.complete(op, it->first)) return withdrawn(*cancel);
     for (const std::uint32_t v : it->second.ends) {
       if (!after_.empty() && after_.front() == (v | Dependency::kAtStart)) after_.erase(after_.begin());
       after_.push_back(v);  // the first time: an operation belongs to one request, which ends once
@@ -168,9 +162,8 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
       return refuse("exchange series of generated HPL");
     case OpKind::cancel:
       // A send that was made goes on.
-      if (const auto it = under_way_.find(op.request);
-          it != under_way_.end() && it->second.receive && !told_.contains(op.request))
-        cancels_.emplace(op.request, index_);
+      if (const auto it = under_way_.find(op.request); it != under_way_.end() && it->second.receive)
+        cancelled_.cancel(op.request, index_);
       return {};
     case OpKind::send:
     case OpKind::ssend:
@@ -207,7 +200,7 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
       }
       return {};
     case OpKind::request_free:
-      if (const auto at = cancels_.find(op.request); at != cancels_.end()) return withdrawn(at->second);
+      if (const auto cancel = cancelled_.open(op.request)) return withdrawn(*cancel);
       requests_.free(op.request);
       under_way_.erase(op.request);
       return {};

@@ -7,14 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "core/result.hpp"
+#include "traces/exports/cancelled_receives.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/tags.hpp"
 #include "traces/formats/goal/schedule.hpp"
@@ -82,9 +81,7 @@ class ScheduleMaker {
   ReceivedContexts contexts_;
   RequestBook requests_;                                   // of persistent ones
   std::unordered_map<std::uint32_t, UnderWay> under_way_;  // by slot; never iterated
-  std::map<std::uint32_t, std::uint64_t>
-      cancels_;                             // of receives under way: slot -> the operation that cancels it
-  std::unordered_set<std::uint32_t> told_;  // slots whose receive says itself what it took; never iterated
+  CancelledReceives cancelled_;
   std::uint64_t paced_sends_ = 0;
   std::vector<std::uint32_t> calls_;  // of collectives, by communicator
   std::vector<CollectiveMessage> messages_;

@@ -11,13 +11,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <map>
-#include <unordered_set>
 #include <vector>
 
 #include "core/append_text.hpp"
 #include "core/byte_sum.hpp"
 #include "core/counted.hpp"
+#include "traces/exports/cancelled_receives.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/exports/export_file.hpp"
 #include "traces/exports/poll_count.hpp"
@@ -77,7 +76,8 @@ class TiWriter {
   // After the last operation.
   Result<void> finish() {
     wait_for_what_is_left();
-    return cancels_.empty() ? Result<void>() : withdrawn(cancels_.begin()->second);
+    const auto cancel = cancelled_.open();
+    return cancel ? withdrawn(*cancel) : Result<void>();
   }
 
  private:
@@ -129,15 +129,9 @@ class TiWriter {
   Result<void> start(const Op& op, std::uint32_t slot, std::uint64_t index,
                      std::span<const std::int64_t> list) {
     WEFT_TRY(can_tell(op, index));
-    told(slot, list);
+    cancelled_.posted(slot, list);
     post(op, slot);
     return {};
-  }
-  void told(std::uint32_t slot, std::span<const std::int64_t> list) {
-    if (says_what_it_took(list))
-      told_.insert(slot);
-    else
-      told_.erase(slot);
   }
   // It is over for the program, wherever the message is.
   void buffered(const Op& op) {
@@ -190,9 +184,7 @@ class TiWriter {
   RequestBook requests_;  // of persistent ones
   Op send_half_;          // of the sendrecv right before
   WaitLines waits_;
-  std::unordered_set<std::uint32_t> told_;  // slots whose receive says itself what it took; never iterated
-  std::map<std::uint32_t, std::uint64_t>
-      cancels_;  // of receives under way: slot -> the operation that cancels it
+  CancelledReceives cancelled_;
 };
 
 // Whether a message has a tag in TI, and no receive of this rank could take one that is not meant for it.
@@ -358,10 +350,10 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       break;
     case OpKind::cancel:
       // A send that was made goes on.
-      if (waits_.receives(op.request) && !told_.contains(op.request)) cancels_.emplace(op.request, index);
+      if (waits_.receives(op.request)) cancelled_.cancel(op.request, index);
       break;
     case OpKind::request_free:
-      if (const auto at = cancels_.find(op.request); at != cancels_.end()) return withdrawn(at->second);
+      if (const auto cancel = cancelled_.open(op.request)) return withdrawn(*cancel);
       requests_.free(op.request);
       waits_.free(op.request);
       break;
@@ -375,7 +367,7 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
       if (is_collective(op.kind)) return collective(op, list, index);
       if (makes_request(op.kind)) {
         if (op.kind <= OpKind::irecv) {
-          told(op.request, list);
+          cancelled_.posted(op.request, list);
           post(op, op.request);
         } else {
           requests_.post(op, index);
@@ -384,10 +376,8 @@ Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, s
         std::int64_t one = 0;
         const auto slots = completed_requests(op, list, one);
         for (const std::int64_t slot : slots)
-          if (const auto at = cancels_.find(static_cast<std::uint32_t>(slot)); at != cancels_.end()) {
-            if (completes_withdrawn(op)) return withdrawn(at->second);
-            cancels_.erase(at);
-          }
+          if (const auto cancel = cancelled_.complete(op, static_cast<std::uint32_t>(slot)))
+            return withdrawn(*cancel);
         wait(slots);
       }
   }
