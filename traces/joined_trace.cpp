@@ -44,9 +44,8 @@ void shift_list(const Op& op, std::vector<std::int64_t>& lists, std::int64_t by)
 }
 
 bool names_a_rank(OpKind k) {
-  return is_send(k) || is_send_init(k) || k == OpKind::recv || k == OpKind::irecv || k == OpKind::recv_init ||
-         k == OpKind::wait || k == OpKind::test || (k >= OpKind::probe && k <= OpKind::improbe) ||
-         is_collective(k);
+  return is_send(k) || is_send_init(k) || is_receive(k) || k == OpKind::recv_init || k == OpKind::wait ||
+         k == OpKind::test || (k >= OpKind::probe && k <= OpKind::improbe) || is_collective(k);
 }
 
 }  // namespace

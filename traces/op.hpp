@@ -137,14 +137,20 @@ inline constexpr std::uint32_t kNoList = 0xffffffffu;
   X(exchange_series, "exchange_series",                                                                     \
     "peer = root; amount = bytes of a candidate; list = {row bytes, segments}")                             \
   /* accelerators: the rank goes on at once; what it launches runs in this order, one after the other */    \
-  X(launch, "launch", "kernel on the rank's accelerator, as compute_kernel; request = slot, ended by a wait")
+  X(launch, "launch",                                                                                       \
+    "kernel on the rank's accelerator, as compute_kernel; request = slot, ended by a wait")                 \
+  /* tasks: each begins when tasks before it are over, beside the rank, which goes on at once: tasks.hpp */ \
+  X(task_compute, "task_compute", "recorded duration; amount = picoseconds; list = {cpu, after...}")        \
+  X(task_send, "task_send", "standard send; list = {cpu, after...}")                                        \
+  X(task_recv, "task_recv", "receive; list = {cpu, after...}")                                              \
+  X(task_wait, "task_wait", "until all tasks before it are over")
 
 enum class OpKind : std::uint8_t {
 #define WEFT_X(id, text, doc) id,
   WEFT_OP_KINDS(WEFT_X)
 #undef WEFT_X
 };
-inline constexpr std::size_t kOpKindCount = static_cast<std::size_t>(OpKind::launch) + 1;
+inline constexpr std::size_t kOpKindCount = static_cast<std::size_t>(OpKind::task_wait) + 1;
 
 [[nodiscard]] std::string_view op_name(OpKind k);
 
@@ -225,9 +231,13 @@ inline constexpr std::size_t kMaxBlockOps = 4096;
   return k >= OpKind::isend && k <= OpKind::irsend;
 }
 [[nodiscard]] constexpr bool is_send(OpKind k) {
-  return is_blocking_send(k) || is_nonblocking_send(k) || k == OpKind::sendrecv;
+  return is_blocking_send(k) || is_nonblocking_send(k) || k == OpKind::sendrecv || k == OpKind::task_send;
 }
-[[nodiscard]] constexpr bool is_receive(OpKind k) { return k == OpKind::recv || k == OpKind::irecv; }
+[[nodiscard]] constexpr bool is_receive(OpKind k) {
+  return k == OpKind::recv || k == OpKind::irecv || k == OpKind::task_recv;
+}
+// Begins when tasks before it are over. task_wait is none.
+[[nodiscard]] constexpr bool is_task(OpKind k) { return k >= OpKind::task_compute && k <= OpKind::task_recv; }
 // send_init, ssend_init...: makes an inactive request that start() turns into a send.
 [[nodiscard]] constexpr bool is_send_init(OpKind k) {
   return k >= OpKind::send_init && k <= OpKind::rsend_init;

@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "traces/exchange_series.hpp"
+#include "traces/tasks.hpp"
 
 namespace weft::traces {
 namespace {
@@ -90,14 +91,14 @@ constexpr bool rooted(OpKind k) {
 constexpr KindRules make_rules(OpKind k) {
   KindRules r;
   if (is_send(k) || is_send_init(k)) {
-    r = {AmountUnit::kBytes, kProcNull, 0, is_nonblocking_send(k) || k >= OpKind::send_init};
-  } else if (k == OpKind::recv || k == OpKind::irecv || k == OpKind::recv_init) {
-    r = {AmountUnit::kBytes, kProcNull, kAnyTag, k != OpKind::recv};
+    r = {AmountUnit::kBytes, kProcNull, 0, is_nonblocking_send(k) || is_send_init(k)};
+  } else if (is_receive(k) || k == OpKind::recv_init) {
+    r = {AmountUnit::kBytes, kProcNull, kAnyTag, k == OpKind::irecv || k == OpKind::recv_init};
   } else if (k == OpKind::wait || k == OpKind::test) {
     r.amount = AmountUnit::kBytes;
   } else if (k == OpKind::start || k == OpKind::request_free || k == OpKind::cancel) {
     r.needs_request = true;
-  } else if (k == OpKind::compute_time || k == OpKind::sleep) {
+  } else if (k == OpKind::compute_time || k == OpKind::sleep || k == OpKind::task_compute) {
     r.amount = AmountUnit::kPicoseconds;
   } else if (is_compute(k) || k == OpKind::launch) {
     r.amount = AmountUnit::kFlops;
@@ -151,6 +152,9 @@ bool list_required(OpKind k, std::uint8_t flags) {
     case OpKind::neighbor_alltoallv:
     case OpKind::neighbor_alltoallw:
     case OpKind::exchange_series:
+    case OpKind::task_compute:
+    case OpKind::task_send:
+    case OpKind::task_recv:
       return true;
     default:
       return false;
@@ -214,6 +218,10 @@ const char* list_fault(const Op& op, List l, const OpLimits& limits) {
       return neighbor_fault(l, true, limits);
     case OpKind::exchange_series:
       return series_fault(l);
+    case OpKind::task_compute:
+    case OpKind::task_send:
+    case OpKind::task_recv:
+      return task_fault(l);
     default:
       return "an operation of this kind has no list";
   }

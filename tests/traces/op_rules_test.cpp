@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/rng.hpp"
+#include "traces/tasks.hpp"
 
 namespace weft::traces {
 namespace {
@@ -84,6 +85,32 @@ TEST(OpRules, WhatMatchedIsASourceATagAndBytes) {
     EXPECT_FALSE(sound({1, 5, -8})) << op_name(kind);
     EXPECT_FALSE(sound({1, 5})) << op_name(kind);
   }
+}
+
+TEST(OpRules, ATaskNamesItsCpuAndHowFarUpTheOthersStand) {
+  const std::vector<Communicator> comms = {{"world", {0, 1}}};
+  const OpLimits limits{2, &comms, 0};
+  const std::string cpu = "the list of a task must begin with a cpu, 0 to 255",
+                    up = "the list of a task must say how far up the tasks stand that it is after";
+  for (const OpKind kind : {OpKind::task_compute, OpKind::task_send, OpKind::task_recv}) {
+    const auto fault = [&](const std::vector<std::int64_t>& list) {
+      const char* f = op_fault({.kind = kind, .extra = 0}, list, limits);
+      return std::string(f != nullptr ? f : "");
+    };
+    EXPECT_EQ(fault({0}), "");
+    EXPECT_EQ(fault({255, 1, -7, kMaxTasks, -kMaxTasks}), "");
+    for (const auto& list : std::vector<std::vector<std::int64_t>>{{}, {-1}, {256, 1}})
+      EXPECT_EQ(fault(list), cpu);
+    for (const std::int64_t d : {std::int64_t{0}, kMaxTasks + 1, -kMaxTasks - 1, INT64_MIN, INT64_MAX})
+      EXPECT_EQ(fault({0, 3, d}), up) << d;
+    EXPECT_STREQ(op_fault({.kind = kind}, {}, limits), "the operation needs a list");
+    EXPECT_STREQ(op_fault({.kind = kind, .amount = -1, .extra = 0}, std::vector<std::int64_t>{0}, limits),
+                 "amount is negative");
+  }
+  EXPECT_EQ(op_fault({.kind = OpKind::task_wait}, {}, limits), nullptr);
+  EXPECT_STREQ(op_fault({.kind = OpKind::task_send, .peer = kAnySource, .extra = 0},
+                        std::vector<std::int64_t>{0}, limits),
+               "peer is not a rank");
 }
 
 TEST(OpRules, HalvesOfASendrecvStandOneAfterTheOther) {

@@ -13,6 +13,7 @@
 #include "tests/support/seed.hpp"
 #include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
+#include "traces/tasks.hpp"
 #include "traces/trace.hpp"
 #include "traces/weft/writer.hpp"
 
@@ -173,6 +174,13 @@ inline Op random_op(Rng& rng, OpKind kind, const OpLimits& limits, OpBlock& bloc
     case OpKind::neighbor_alltoallv:
     case OpKind::neighbor_alltoallw:
       list = {1, rank(), 2, rank(), rank(), big(), big(), big()};
+      break;
+    case OpKind::task_compute:
+    case OpKind::task_send:
+    case OpKind::task_recv:
+      list.push_back(static_cast<std::int64_t>(rng.below(kMaxCpus)));
+      for (std::uint64_t i = rng.below(4); i > 0; --i)
+        list.push_back((1 + static_cast<std::int64_t>(rng.below(kMaxTasks))) * (rng.below(3) == 0 ? -1 : 1));
       break;
     case OpKind::exchange_series:
       list = {
