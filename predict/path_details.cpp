@@ -48,6 +48,7 @@ struct Piece {
 std::string name_of(const traces::OpBlock& block, const traces::Op& op) {
   switch (op.kind) {
     case traces::OpKind::compute_time:
+    case traces::OpKind::task_compute:
       return "recorded";
     case traces::OpKind::compute_flops:
       return "flops";

@@ -47,11 +47,11 @@ class Blocked {
   // `rank` waits for `peer`, if what `t` names must be waited for. `sends`: to send there what the program itself sends.
   void waits_for(std::uint32_t rank, Target t, std::uint32_t peer, bool sends = false) {
     if (t.value == Target::kNobody || row_[rank] == kNoRow) return;
-    const bool of_collective = (t.value & Target::kActivity) != 0;
+    const bool of_collective = t.is_activity() && !t.is_task();
     if (of_collective) {
-      const Target owner = at_.collectives.target(t.value & ~Target::kActivity);
+      const Target owner = at_.collectives.target(t.activity());
       if (owner.value < traces::kMaxRequestSlots && !at_.waits.is_awaited(rank, owner)) return;
-    } else if (!at_.waits.is_awaited(rank, t)) {
+    } else if (!t.is_activity() && !at_.waits.is_awaited(rank, t)) {
       return;
     }
     auto& list = waits(rank);

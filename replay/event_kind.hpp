@@ -14,7 +14,9 @@ enum class EventKind : std::uint8_t {
   kActivityTimer,  // index = activity: overheads of a collective's round are over
   kRunEnd,         // index = rank: a run of computations and polls is over, unless it was cut short
   kLaunchEnd,      // index = queue of DeviceQueues: its first kernel is over
-  kCopyStart,      // index = row of a copy of DeviceCopies: latency is paid, its flow starts
+  kTaskTimer,      // index = task: it has computed, or its processor time is over
+  kTaskTurns,  // index = rank: what its tasks wait for has happened at this instant; cpus are given to those that take time
+  kCopyStart,  // index = row of a copy of DeviceCopies: latency is paid, its flow starts
 };
 
 }  // namespace weft::replay

@@ -38,13 +38,14 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,
                  !cost_.known_at_once() && !options.on_op && options.join_computations),
       collectives_(comms_, std::move(choices), cost_, ranks_, waits_, causes_, hindsight_, agenda_),
+      tasks_(cost_, compute_, ranks_, causes_, hindsight_, options, agenda_),
       transfers_({messages_, matcher_, router_, network_, cost_, traffic_, platform.fabric, placement},
-                 {ranks_, waits_, collectives_, probes_, run_ahead_, hindsight_}, options, agenda_),
+                 {ranks_, waits_, collectives_, tasks_, probes_, run_ahead_, hindsight_}, options, agenda_),
       series_({router_.pairs(), network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_,
               compute_, causes_, hindsight_, agenda_),
       regions_(trace.regions().size(), ranks_.count(), options.critical_path || options.ideal_network),
       unanswered_tests_(ranks_, transfers_, waits_, causes_, hindsight_, agenda_),
-      operations_({ranks_, transfers_, collectives_, series_, probes_, run_ahead_, compute_, devices_,
+      operations_({ranks_, transfers_, collectives_, tasks_, series_, probes_, run_ahead_, compute_, devices_,
                    copies_, regions_, causes_, hindsight_, cost_, network_},
                   options, agenda_),
       next_report_(options.on_progress ? 0 : kNoReport) {}
@@ -65,7 +66,12 @@ void Simulation::run_rank(std::uint32_t r) {
     if (!k.program.at_hand(k.pc)) [[unlikely]] {
       auto fetched = fetch(k);
       if (!fetched) return agenda_.fail(std::move(fetched).error());
-      if (*fetched == nullptr) return ranks_.finish(k, agenda_.now());
+      if (*fetched == nullptr) {
+        if (tasks_.unawaited(r))
+          return agenda_.fail(
+              ranks_.bad_operation(r, "the program ends before its tasks: a task_wait must follow them"));
+        return ranks_.finish(k, agenda_.now());
+      }
     }
     const traces::Op* const op = k.program.here(k.pc);
     if (k.stage == Stage::kFresh) {
@@ -94,10 +100,12 @@ void Simulation::run_rank(std::uint32_t r) {
 void Simulation::run_ready() {
   while (ranks_.any_ready() && !agenda_.failed()) {
     const Ranks::Runnable next = ranks_.take_ready();
-    if (next.is_collective())
-      collectives_.advance(next.index(), transfers_);
-    else
+    if (next.is_rank())
       run_rank(next.index());
+    else if (next.is_tasks())
+      tasks_.advance(next.index(), transfers_);
+    else
+      collectives_.advance(next.index(), transfers_);
   }
 }
 
@@ -126,6 +134,12 @@ bool Simulation::handle(const Agenda::Event& e) {
       return run_ahead_.end(e.index, e.sequence, due_now(agenda_, network_) || matcher_.undecided(e.index));
     case EventKind::kLaunchEnd:
       devices_.ended(e.index);
+      break;
+    case EventKind::kTaskTimer:
+      tasks_.timer(e.index);
+      break;
+    case EventKind::kTaskTurns:
+      tasks_.turns(e.index);
       break;
     case EventKind::kCopyStart:
       copies_.start_flow(e.index);
@@ -198,6 +212,7 @@ std::string Simulation::next_in_words() const {
   if (network_.next_time() < agenda_.next_time()) return message(network_.next_owner());
   const Agenda::Event& e = agenda_.top();
   if (by_rank(e.kind)) return fmt::format("operation {} of rank {}", ranks_[e.index].pc, e.index);
+  if (e.kind == EventKind::kTaskTimer) return fmt::format("a task of rank {}", tasks_.rank_of(e.index));
   return by_message(e.kind) ? message(e.index) : std::string();
 }
 

@@ -7,6 +7,7 @@
 //   Agenda         when: the clock, events, the first error     Operations      what an operation does to its rank
 //   Ranks          rows of ranks, who can run                   Transfers       messages from their send to their end
 //   CollectiveRuns collectives in progress                      Probes          what a probe sees
+//   Tasks          tasks of ranks
 //   RunAhead       computations and polls taken as one          Matcher         which send a receive takes
 //   SeriesRuns     series of exchanges in progress              MessageRouter   which links a message takes
 //   ComputeTimes   how long computations take                   Waits, CauseBook  what ends a wait, and why
@@ -44,6 +45,7 @@
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/regions.hpp"
 #include "replay/ranks/run_ahead.hpp"
+#include "replay/ranks/tasks.hpp"
 #include "replay/ranks/unanswered_tests.hpp"
 #include "replay/ranks/waits.hpp"
 #include "replay/series/series_runs.hpp"
@@ -96,6 +98,7 @@ class Simulation {
   Probes probes_;
   RunAhead run_ahead_;
   CollectiveRuns collectives_;
+  Tasks tasks_;
   Transfers transfers_;
   SeriesRuns series_;
   Regions regions_;

@@ -334,6 +334,10 @@ Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const Op& op) {
     case OpKind::request_free:
     case OpKind::cancel:
     case OpKind::launch:
+    case OpKind::task_compute:
+    case OpKind::task_send:
+    case OpKind::task_recv:
+    case OpKind::task_wait:
       return give_up();
     default:
       return collective(r, k, l, op);

@@ -16,13 +16,17 @@
 namespace weft::replay {
 
 // Who is told when a send or receive is over: a request slot of its rank, the rank itself (blocking), or a
-// collective in progress (kActivity). Slots stay below 2^22 (program_cursor.hpp), collectives have the top bit set.
+// collective in progress (kActivity), or a task (kActivity and kTask). Slots stay below 2^22 (program_cursor.hpp).
 struct Target {
   static constexpr std::uint32_t kNobody = 0xffffffffu;
   static constexpr std::uint32_t kBlocking = 0x7fffffffu;
   static constexpr std::uint32_t kActivity = 0x80000000u;
+  static constexpr std::uint32_t kTask = 0x40000000u;
   std::uint32_t value = kNobody;
   [[nodiscard]] bool is_activity() const { return value != kNobody && (value & kActivity) != 0; }
+  // REQUIRES of both: is_activity(). Which collective, or which task.
+  [[nodiscard]] bool is_task() const { return (value & kTask) != 0; }
+  [[nodiscard]] std::uint32_t activity() const { return value & ~(kActivity | kTask); }
 };
 
 // A length of time in eight bytes: its 53 upper bits, so to the tick up to 2 us.

@@ -225,7 +225,7 @@ bool Transfers::withdraw(std::uint32_t recv, std::uint32_t rank, Target target) 
 
 bool Transfers::of_its_own_call(Target target) const {
   return !target.is_activity() ||
-         collectives_.target(target.value & ~Target::kActivity).value == Target::kBlocking;
+         (!target.is_task() && collectives_.target(target.activity()).value == Target::kBlocking);
 }
 
 bool Transfers::lacks_its_receive(std::uint32_t rank, Target target) {

@@ -22,6 +22,7 @@
 #include "replay/ranks/collective_runs.hpp"
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/run_ahead.hpp"
+#include "replay/ranks/tasks.hpp"
 #include "replay/ranks/waits.hpp"
 #include "replay/why/hindsight.hpp"
 
@@ -47,6 +48,7 @@ class Transfers {
     Ranks& ranks;
     Waits& waits;
     CollectiveRuns& collectives;
+    Tasks& tasks;
     Probes& probes;
     RunAhead& run_ahead;
     Hindsight& hindsight;
@@ -63,6 +65,7 @@ class Transfers {
         ranks_(listeners.ranks),
         waits_(listeners.waits),
         collectives_(listeners.collectives),
+        tasks_(listeners.tasks),
         probes_(listeners.probes),
         run_ahead_(listeners.run_ahead),
         hindsight_(listeners.hindsight),
@@ -136,10 +139,12 @@ class Transfers {
             bool sender) {
     hindsight_.side_over(i, rank, t);
     of_requests_.remove(rank, t);
-    if (t.is_activity())
-      collectives_.message_over(t.value & ~Target::kActivity, m, sender);
-    else
+    if (!t.is_activity())
       waits_.message_over(rank, t, bytes, m, sender);
+    else if (t.is_task())
+      tasks_.message_over(t.activity(), bytes, m, sender);
+    else
+      collectives_.message_over(t.activity(), m, sender);
   }
 
   Pool<Message>& messages_;
@@ -153,6 +158,7 @@ class Transfers {
   Ranks& ranks_;
   Waits& waits_;
   CollectiveRuns& collectives_;
+  Tasks& tasks_;
   Probes& probes_;
   RunAhead& run_ahead_;
   Hindsight& hindsight_;

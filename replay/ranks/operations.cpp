@@ -371,6 +371,21 @@ Step Operations::collective(std::uint32_t r, Rank& k, const Op& op) {
   return Step::kBlocked;
 }
 
+Step Operations::task(std::uint32_t r, Rank& k, const Op& op) {
+  if (!tasks_.add(r, op, k.program.list(k.pc, op)))
+    return bad(r, fmt::format("{} after a task that does not stand before it", traces::op_name(op.kind)));
+  return agenda_.failed() ? Step::kBlocked : Step::kDone;
+}
+
+Step Operations::task_wait(std::uint32_t r, Rank& k) {
+  k.part = Part::kWait;
+  if (k.stage == Stage::kFinishing) k.op_start = agenda_.now();  // what it did meanwhile was told
+  if (k.stage == Stage::kFinishing || !tasks_.wait(r)) return Step::kDone;
+  k.pending = 1;
+  k.stage = Stage::kFinishing;
+  return Step::kBlocked;
+}
+
 Step Operations::series(std::uint32_t r, Rank& k, const Op& op) {
   k.part = Part::kCollective;
   if (k.stage == Stage::kFinishing) return Step::kDone;
@@ -450,6 +465,12 @@ Step Operations::run(std::uint32_t r, Rank& k, const Op& op) {
     case OpKind::iprobe:
     case OpKind::improbe:
       return iprobe(r, k, op);
+    case OpKind::task_compute:
+    case OpKind::task_send:
+    case OpKind::task_recv:
+      return task(r, k, op);
+    case OpKind::task_wait:
+      return task_wait(r, k);
     case OpKind::region_begin:
     case OpKind::region_end:
       return region(r, op);

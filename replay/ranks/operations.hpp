@@ -27,6 +27,7 @@
 #include "replay/ranks/ranks.hpp"
 #include "replay/ranks/regions.hpp"
 #include "replay/ranks/run_ahead.hpp"
+#include "replay/ranks/tasks.hpp"
 #include "replay/series/series_runs.hpp"
 #include "replay/why/cause_book.hpp"
 
@@ -39,6 +40,7 @@ class Operations {
     Ranks& ranks;
     Transfers& transfers;
     CollectiveRuns& collectives;
+    Tasks& tasks;
     SeriesRuns& series;
     Probes& probes;
     RunAhead& run_ahead;
@@ -55,6 +57,7 @@ class Operations {
       : ranks_(owners.ranks),
         transfers_(owners.transfers),
         collectives_(owners.collectives),
+        tasks_(owners.tasks),
         series_(owners.series),
         probes_(owners.probes),
         run_ahead_(owners.run_ahead),
@@ -97,6 +100,8 @@ class Operations {
   Step probe(std::uint32_t r, Rank& k, const Op& op);
   Step iprobe(std::uint32_t r, Rank& k, const Op& op);
   Step missed_poll(std::uint32_t r, Rank& k, const Op& op);
+  Step task(std::uint32_t r, Rank& k, const Op& op);
+  Step task_wait(std::uint32_t r, Rank& k);
   Step collective(std::uint32_t r, Rank& k, const Op& op);
   Step series(std::uint32_t r, Rank& k, const Op& op);
   Step region(std::uint32_t r, const Op& op);
@@ -140,6 +145,7 @@ class Operations {
   Ranks& ranks_;
   Transfers& transfers_;
   CollectiveRuns& collectives_;
+  Tasks& tasks_;
   SeriesRuns& series_;
   Probes& probes_;
   RunAhead& run_ahead_;

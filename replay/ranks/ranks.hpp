@@ -33,17 +33,20 @@ class Ranks {
   // ring they pay for themselves, at 16,384 they save 11 %, and at 8,008 of HPL a third.
   [[nodiscard]] bool many() const { return rows_.size() >= kMany; }
 
-  // Who can run: a rank, or the round of a collective.
+  // Who can run: a rank, the round of a collective, or the tasks of a rank.
   struct Runnable {
     std::uint32_t value = 0;
-    [[nodiscard]] bool is_collective() const { return (value & kCollectiveBit) != 0; }
-    [[nodiscard]] std::uint32_t index() const { return value & ~kCollectiveBit; }
+    [[nodiscard]] bool is_rank() const { return (value & kCollectiveBit) == 0; }
+    // REQUIRES: !is_rank().
+    [[nodiscard]] bool is_tasks() const { return (value & kTasksBit) != 0; }
+    [[nodiscard]] std::uint32_t index() const { return value & ~(kCollectiveBit | kTasksBit); }
   };
   [[gnu::always_inline]] void make_ready(std::uint32_t r) {
     rows_[r].state = RankState::kReady;
     ready_.push(r);
   }
   void make_collective_ready(std::uint32_t run) { ready_.push(run | kCollectiveBit); }
+  void make_tasks_ready(std::uint32_t r) { ready_.push(r | kCollectiveBit | kTasksBit); }
   [[nodiscard]] bool any_ready() const { return !ready_.empty(); }
   // That will be taken after `n` others; none: not so many can run.
   [[nodiscard]] std::optional<Runnable> ready_after(std::size_t n) const {
@@ -85,7 +88,7 @@ class Ranks {
 
  private:
   static constexpr std::size_t kMany = 4096;
-  static constexpr std::uint32_t kCollectiveBit = 0x80000000u;
+  static constexpr std::uint32_t kCollectiveBit = 0x80000000u, kTasksBit = 0x40000000u;
 
   const traces::TraceReader& trace_;
   std::vector<Rank> rows_;

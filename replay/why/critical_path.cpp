@@ -170,6 +170,31 @@ void CriticalPath::run_ends(std::uint32_t run) {
   if (on_) drop(runs_[run]);
 }
 
+void CriticalPath::task_comes(std::uint32_t task, std::uint32_t rank) {
+  if (!on_) return;
+  if (task >= tasks_.size()) tasks_.resize(task + std::size_t{1}, kNone);
+  tasks_[task] = hold(cut(rank, agenda_.now()));
+}
+
+void CriticalPath::task_worked(std::uint32_t task, std::uint32_t rank, std::optional<Cause> cause,
+                               std::uint32_t& before) {
+  if (!on_) return;
+  const std::uint32_t node = take();
+  Node& n = nodes_[node];
+  n.end = agenda_.now();
+  n.parts[!cause                           ? kCompute
+          : *cause == Cause::kRecvOverhead ? kRecv
+                                           : kSend] = n.end - nodes_[tasks_[task]].end;
+  n.op = ranks_[rank].pc;
+  n.rank = rank;
+  n.region = heads_[rank].region;
+  n.parent = tasks_[task];  // whose hold it takes over
+  n.holders = 2;
+  tasks_[task] = node;
+  drop(before);
+  before = node;
+}
+
 void CriticalPath::launched(std::uint32_t rank, std::uint32_t& since) {
   if (!on_) return;
   const std::uint32_t node = hold(cut(rank, agenda_.now()));

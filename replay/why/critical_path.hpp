@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/id.hpp"
@@ -84,6 +85,28 @@ class CriticalPath {
   // Processor time of the collective since its newest node, of `cause`.
   void run_paid(std::uint32_t run, std::uint32_t rank, Cause cause);
   void run_ends(std::uint32_t run);
+
+  // ---- Tasks (tasks.hpp). One of the rank is there, and may begin; it lacks nothing more now that `other` is over, or has begun; it has
+  // its cpu now, which stood at `before`; its time there is over, in which it computed, or paid for `cause`; a message of it is over; it
+  // is over; a wait of the rank ends with it.
+  void task_comes(std::uint32_t task, std::uint32_t rank);
+  void task_follows(std::uint32_t task, std::uint32_t other) {
+    if (on_) task_goes_on(task, hold(tasks_[other]));
+  }
+  void task_has_turn(std::uint32_t task, std::uint32_t before) {
+    if (on_ && before != kNone && nodes_[before].end > nodes_[tasks_[task]].end)
+      task_goes_on(task, hold(before));
+  }
+  void task_worked(std::uint32_t task, std::uint32_t rank, std::optional<Cause> cause, std::uint32_t& before);
+  void task_woken(std::uint32_t task, const Message& m, bool sender) {
+    if (on_) task_goes_on(task, message(m, sender));
+  }
+  void task_ends(std::uint32_t task) {
+    if (on_) drop(tasks_[task]);
+  }
+  void woken_by_task(std::uint32_t rank, std::uint32_t task) {
+    if (on_) go_on(rank, hold(tasks_[task]));
+  }
 
   // ---- Launched kernels (device_queues.hpp): the rank finds its accelerator idle now, which is kept in `since`; a wait of
   // the rank ends with a kernel of what ran without a break from there on.
@@ -167,7 +190,13 @@ class CriticalPath {
   // The newest node of a rank that runs, ended now.
   std::uint32_t cut(std::uint32_t rank, Instant now);
   [[nodiscard]] std::uint32_t actor(std::uint32_t rank, Target t) {
-    return t.is_activity() ? runs_[t.value & ~Target::kActivity] : cut(rank, agenda_.now());
+    if (!t.is_activity()) return cut(rank, agenda_.now());
+    return t.is_task() ? tasks_[t.activity()] : runs_[t.activity()];
+  }
+  // The past of a task is `node` from here on, whose hold it takes over.
+  void task_goes_on(std::uint32_t task, std::uint32_t node) {
+    drop(tasks_[task]);
+    tasks_[task] = node;
   }
   // A node, held once, of the life of m up to now. `envelope`: as far as that, whose data may be under way.
   [[nodiscard]] std::uint32_t message(const Message& m, bool sender, bool envelope = false);
@@ -182,8 +211,8 @@ class CriticalPath {
   const Agenda& agenda_;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> free_;
-  std::vector<Head> heads_;          // by rank
-  std::vector<std::uint32_t> runs_;  // newest node by collective run; kNone: none
+  std::vector<Head> heads_;                  // by rank
+  std::vector<std::uint32_t> runs_, tasks_;  // newest node by collective run, by task; kNone: none
 };
 
 }  // namespace weft::replay

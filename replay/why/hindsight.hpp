@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "replay/why/critical_path.hpp"
@@ -52,7 +53,7 @@ class Hindsight {
   void posted(std::uint32_t receive, std::uint32_t rank, Target target) {
     if (!any_) return;
     ideal_.posted(receive, rank, target);
-    if (!target.is_activity()) waits_.posted(receive, rank);
+    if (!target.is_activity() || target.is_task()) waits_.posted(receive, rank);
   }
   void met(std::uint32_t row, const Message& m, std::uint32_t receive, bool late) {
     if (!any_) return;
@@ -98,6 +99,21 @@ class Hindsight {
   void copied(std::uint32_t rank, std::uint32_t& since, const CriticalPath::Copy& copy) {
     path_.copied(rank, since, copy);
   }
+
+  // ---- Tasks, as CriticalPath says. A wait of the rank for its tasks, since Rank::blocked_since, ends with message m.
+  void waited_for_tasks(std::uint32_t rank, const Message& m, bool sender) {
+    if (any_) waits_.woken(rank, m, sender);
+  }
+  void task_comes(std::uint32_t task, std::uint32_t rank) { path_.task_comes(task, rank); }
+  void task_follows(std::uint32_t task, std::uint32_t other) { path_.task_follows(task, other); }
+  void task_has_turn(std::uint32_t task, std::uint32_t before) { path_.task_has_turn(task, before); }
+  void task_worked(std::uint32_t task, std::uint32_t rank, std::optional<Cause> cause,
+                   std::uint32_t& before) {
+    path_.task_worked(task, rank, cause, before);
+  }
+  void task_woken(std::uint32_t task, const Message& m, bool sender) { path_.task_woken(task, m, sender); }
+  void task_ends(std::uint32_t task) { path_.task_ends(task); }
+  void woken_by_task(std::uint32_t rank, std::uint32_t task) { path_.woken_by_task(rank, task); }
 
   // ---- Collectives, as CriticalPath and WaitStates say.
   void run_begins(std::uint32_t run, std::uint32_t rank, const WaitStates::Call& call) {

@@ -142,12 +142,12 @@ class IdealClocks {
     return clocks_[rank].clock + (spent(rank) - clocks_[rank].computed);
   }
   [[nodiscard]] Instant actor(std::uint32_t rank, Target t) const {
-    return t.is_activity() ? runs_[t.value & ~Target::kActivity].clock : now(rank);
+    return t.is_activity() ? runs_[t.activity()].clock : now(rank);
   }
   void tell(std::uint32_t rank, Target t, Instant end) {
     if (t.value == Target::kNobody) return;
     if (t.is_activity()) {
-      Instant& waited = runs_[t.value & ~Target::kActivity].waited_for;
+      Instant& waited = runs_[t.activity()].waited_for;
       waited = std::max(waited, end);
     } else if (t.value == Target::kBlocking) {
       clocks_[rank].waited_for = std::max(clocks_[rank].waited_for, end);

@@ -16,13 +16,14 @@ namespace {
 using traces::OpKind;
 
 std::string_view group_of(OpKind k) {
-  if (traces::is_compute(k)) return "compute";
+  if (traces::is_compute(k) || k == OpKind::task_compute) return "compute";
   if (counts_as_send(k)) return "send";
   if (traces::is_collective(k) || traces::is_comm_create(k) || k == OpKind::comm_free) return "collective";
-  if (traces::is_completion(k)) return "wait";
+  if (traces::is_completion(k) || k == OpKind::task_wait) return "wait";
   switch (k) {
     case OpKind::recv:
     case OpKind::irecv:
+    case OpKind::task_recv:
     case OpKind::probe:
     case OpKind::mprobe:
     case OpKind::iprobe:

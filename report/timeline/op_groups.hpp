@@ -24,16 +24,16 @@ using traces::kLanes;
 [[nodiscard]] constexpr bool has_bytes(traces::OpKind k) {
   using traces::OpKind;
   if (traces::is_collective(k)) return traces::blocking_form(k) != OpKind::barrier;
-  return traces::is_send(k) || traces::is_send_init(k) || k == OpKind::recv || k == OpKind::irecv ||
-         k == OpKind::recv_init || k == OpKind::wait || k == OpKind::test;
+  return traces::is_send(k) || traces::is_send_init(k) || traces::is_receive(k) || k == OpKind::recv_init ||
+         k == OpKind::wait || k == OpKind::test;
 }
 
 // Whether Op::peer is another rank: of sends, receives and what they matched, probes, roots of collectives. Elsewhere it is nothing.
 [[nodiscard]] inline bool has_peer(traces::OpKind k) {
   using traces::OpKind;
-  return traces::is_send(k) || traces::is_send_init(k) || k == OpKind::recv || k == OpKind::irecv ||
-         k == OpKind::recv_init || k == OpKind::wait || k == OpKind::test ||
-         (k >= OpKind::probe && k <= OpKind::improbe) || traces::is_rooted(k) || k == OpKind::exchange_series;
+  return traces::is_send(k) || traces::is_send_init(k) || traces::is_receive(k) || k == OpKind::recv_init ||
+         k == OpKind::wait || k == OpKind::test || (k >= OpKind::probe && k <= OpKind::improbe) ||
+         traces::is_rooted(k) || k == OpKind::exchange_series;
 }
 
 }  // namespace weft::report

@@ -48,13 +48,13 @@ constexpr std::array<State, 18> kStates{{{0, "Idle", "{117,195,255}"},
                                          {17, "Memory transfer", "{255,0,96}"}}};
 
 int state_of(OpKind k) {
-  if (traces::is_compute(k)) return 1;
+  if (traces::is_compute(k) || k == OpKind::task_compute) return 1;
   if (k == OpKind::sendrecv) return 16;
   if (traces::is_blocking_send(k)) return 4;
   if (counts_as_send(k)) return 10;
-  if (k == OpKind::recv) return 3;
+  if (k == OpKind::recv || k == OpKind::task_recv) return 3;
   if (k == OpKind::irecv) return 11;
-  if (k >= OpKind::wait && k <= OpKind::waitsome) return 8;
+  if ((k >= OpKind::wait && k <= OpKind::waitsome) || k == OpKind::task_wait) return 8;
   if (k >= OpKind::test && k <= OpKind::improbe) return 6;
   if (k == OpKind::barrier) return 5;
   if (traces::is_collective(k) || traces::is_comm_create(k)) return 13;
@@ -126,7 +126,7 @@ void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank,
     if (s.kind == OpKind::compute_kernel) {
       out.event(rank, s.begin, kKernel, s.kernel + 1);
       out.event(rank, s.end, kKernel, 0);
-    } else if (!traces::is_compute(s.kind)) {
+    } else if (!traces::is_compute(s.kind) && s.kind < OpKind::task_compute) {
       out.event(rank, s.begin, type_of(s.kind), static_cast<std::int64_t>(s.kind) + 1);
       out.event(rank, s.end, type_of(s.kind), 0);
     }

@@ -98,7 +98,7 @@ struct World : BareReplay {
     while (true) {
       while (ranks.any_ready()) {
         const auto next = ranks.take_ready();
-        if (next.is_collective())
+        if (!next.is_rank())
           runs.advance(next.index(), *this);
         else
           woken[next.index()] = agenda.now();

@@ -1,0 +1,276 @@
+#include "replay/ranks/tasks.hpp"
+
+#include <utility>
+
+namespace weft::replay {
+
+using traces::OpKind;
+
+std::uint32_t Tasks::take() {
+  if (free_.empty()) {
+    tasks_.emplace_back();
+    return static_cast<std::uint32_t>(tasks_.size() - 1);
+  }
+  const std::uint32_t task = free_.back();
+  free_.pop_back();
+  tasks_[task] = Task{};
+  return task;
+}
+
+void Tasks::call(std::uint32_t r) {
+  if (std::exchange(lines_[r].queued, true)) return;
+  ranks_.make_tasks_ready(r);
+}
+
+void Tasks::join(std::uint32_t& list, std::uint32_t later) {
+  std::uint32_t edge = static_cast<std::uint32_t>(edges_.size());
+  if (free_edges_.empty()) {
+    edges_.emplace_back();
+  } else {
+    edge = free_edges_.back();
+    free_edges_.pop_back();
+  }
+  edges_[edge] = {later, std::exchange(list, edge)};
+  ++tasks_[later].lacks;
+}
+
+bool Tasks::add(std::uint32_t r, const traces::Op& op, std::span<const std::int64_t> list) {
+  hindsight_.depends_on_time();
+  if (lines_.empty()) lines_.resize(ranks_.count());
+  Line& line = lines_[r];
+  const traces::TaskList l = traces::task_list(list);
+  const auto number = static_cast<std::uint32_t>(line.rows.size());
+  const std::uint32_t row = take();
+  hindsight_.task_comes(row, r);
+  Task& t = tasks_[row];
+  t.rank = r;
+  t.number = number;
+  t.context = op.comm.index();
+  t.peer = op.peer;
+  t.tag = op.tag;
+  t.kind = op.kind;
+  t.cpu = static_cast<std::uint8_t>(l.cpu);
+  t.amount = op.amount;
+  t.op = ranks_[r].pc;
+  if (line.cpus.size() <= l.cpu) line.cpus.resize(l.cpu + std::size_t{1});
+  for (const std::int64_t d : l.after) {
+    const auto up = static_cast<std::uint64_t>(d < 0 ? -d : d);
+    if (up > number) return false;
+    const std::uint32_t earlier = line.rows[number - up];
+    if (earlier == kNone) continue;
+    Task& e = tasks_[earlier];
+    if (d > 0)
+      join(e.at_end, row);
+    else if (!e.begun)
+      join(e.at_start, row);
+  }
+  line.rows.push_back(row);
+  ++line.left;
+  if (t.lacks > 0) return true;
+  line.ready.push_back(row);
+  call(r);
+  return true;
+}
+
+bool Tasks::wait(std::uint32_t r) {
+  if (lines_.empty()) return false;
+  Line& line = lines_[r];
+  line.waits = line.left > 0;
+  if (!line.waits) line.rows.clear();
+  return line.waits;
+}
+
+Elapsed Tasks::time_of(const Task& t) {
+  switch (t.kind) {
+    case OpKind::task_compute:
+      return compute_.of(t.rank, 0, {.kind = OpKind::compute_time, .amount = t.amount});
+    case OpKind::task_send:
+      return t.peer != traces::kProcNull ? cost_.isend(t.amount) : kNoTime;
+    default:
+      return cost_.recv(t.amount);
+  }
+}
+
+void Tasks::release(std::uint32_t& list, std::uint32_t task) {
+  for (std::uint32_t edge = std::exchange(list, kNone); edge != kNone;) {
+    const Edge e = edges_[edge];
+    free_edges_.push_back(edge);
+    edge = e.next;
+    Task& t = tasks_[e.later];
+    if (--t.lacks > 0) continue;
+    hindsight_.task_follows(e.later, task);
+    lines_[t.rank].ready.push_back(e.later);
+  }
+}
+
+void Tasks::begin(std::uint32_t task) {
+  tasks_[task].begun = true;
+  release(tasks_[task].at_start, task);
+}
+
+void Tasks::over(std::uint32_t task) {
+  const std::uint32_t r = tasks_[task].rank;
+  release(tasks_[task].at_end, task);
+  Line& line = lines_[r];
+  line.rows[tasks_[task].number] = kNone;
+  if (--line.left == 0 && std::exchange(line.waits, false)) {
+    line.rows.clear();
+    ranks_[r].pending = 0;
+    hindsight_.woken_by_task(r, task);
+    ranks_.make_ready(r);
+  }
+  hindsight_.task_ends(task);
+  free_.push_back(task);
+}
+
+void Tasks::list(Line& line, std::uint32_t cpu) {
+  if (!std::exchange(line.cpus[cpu].listed, true)) line.free_cpus.push_back(cpu);
+}
+
+std::uint64_t Tasks::turn_of(Line& line, const Task& t) {
+  const bool posts = t.kind == OpKind::task_recv && !t.begun;
+  if (posts || time_of(t) == kNoTime) return t.number;
+  if (agenda_.now() != line.last) {
+    line.last = agenda_.now();
+    ++line.instants;
+  }
+  const std::uint64_t kind = t.kind == OpKind::task_recv ? 0 : t.kind == OpKind::task_send ? 1 : 2;
+  static_assert(traces::kMaxTasks <= std::int64_t{1} << 30);
+  return kTakesTime | std::uint64_t{line.instants} << 32 | kind << 30 | t.number;
+}
+
+bool Tasks::later(std::uint32_t a, std::uint32_t b) const {
+  const Task &x = tasks_[a], &y = tasks_[b];
+  return x.turn != y.turn ? x.turn > y.turn : x.number > y.number;
+}
+
+void Tasks::queue_up(std::uint32_t task) {
+  Task& t = tasks_[task];
+  Line& line = lines_[t.rank];
+  t.turn = turn_of(line, t);
+  Cpu& cpu = line.cpus[t.cpu];
+  cpu.waiting.push_back(task);
+  std::push_heap(cpu.waiting.begin(), cpu.waiting.end(), [this](auto a, auto b) { return later(a, b); });
+  if (cpu.busy == kNone) list(line, t.cpu);
+}
+
+bool Tasks::give_turns(std::uint32_t r, Line& line) {
+  std::size_t kept = 0;
+  for (const std::uint32_t c : line.free_cpus) {
+    Cpu& cpu = line.cpus[c];
+    while (cpu.busy == kNone && !cpu.waiting.empty() && takes_no_time(tasks_[cpu.waiting.front()]))
+      take_turn(line, cpu);
+    if (cpu.busy == kNone && !cpu.waiting.empty())
+      line.free_cpus[kept++] = c;
+    else
+      cpu.listed = false;
+  }
+  line.free_cpus.resize(kept);
+  if (!line.happened.empty() || !line.ready.empty()) return true;
+  if (line.free_cpus.empty()) return false;
+  if (!line.may_work) {
+    if (!std::exchange(line.asked, true)) agenda_.post_last(EventKind::kTaskTurns, r);
+    return false;
+  }
+  const auto next =
+      std::max_element(line.free_cpus.begin(), line.free_cpus.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return later(line.cpus[a].waiting.front(), line.cpus[b].waiting.front());
+      });
+  Cpu& cpu = line.cpus[*next];
+  *next = line.free_cpus.back();
+  line.free_cpus.pop_back();
+  cpu.listed = false;
+  take_turn(line, cpu);
+  return true;
+}
+
+void Tasks::take_turn(Line& line, Cpu& cpu) {
+  std::pop_heap(cpu.waiting.begin(), cpu.waiting.end(), [this](auto a, auto b) { return later(a, b); });
+  const std::uint32_t task = cpu.waiting.back();
+  cpu.waiting.pop_back();
+  hindsight_.task_has_turn(task, cpu.before);
+  const Task& t = tasks_[task];
+  const bool posts = !t.begun && t.kind == OpKind::task_recv;
+  if (!t.begun) begin(task);
+  const Elapsed d = posts ? kNoTime : time_of(t);
+  if (d == kNoTime) {
+    line.happened.push_back({t.kind == OpKind::task_compute ? What::kOver : What::kPost, task});
+    return;
+  }
+  cpu.busy = task;
+  ++at_work(line, t.kind);
+  agenda_.post_in_turn(d, EventKind::kTaskTimer, task);
+}
+
+void Tasks::timer(std::uint32_t task) {
+  const Task& t = tasks_[task];
+  book(t.rank, nullptr, false);
+  Line& line = lines_[t.rank];
+  Cpu& cpu = line.cpus[t.cpu];
+  cpu.busy = kNone;
+  --at_work(line, t.kind);
+  const bool sends = t.kind == OpKind::task_send;
+  std::optional<Cause> cause;
+  if (t.kind != OpKind::task_compute) cause = sends ? Cause::kSendOverhead : Cause::kRecvOverhead;
+  hindsight_.task_worked(task, t.rank, cause, cpu.before);
+  if (!cpu.waiting.empty()) list(line, t.cpu);
+  note(t.rank, sends ? What::kPost : What::kOver, task);
+}
+
+void Tasks::message_over(std::uint32_t task, std::int64_t bytes, const Message* m, bool sender) {
+  Task& t = tasks_[task];
+  if (task == posting_) m = nullptr;  // nobody has waited
+  if (m != nullptr) {
+    book(t.rank, m, sender);
+    hindsight_.task_woken(task, *m, sender);
+  }
+  if (t.kind == OpKind::task_recv) t.amount = bytes;
+  const bool pays = t.kind == OpKind::task_recv && time_of(t) > kNoTime;
+  note(t.rank, pays ? What::kCame : What::kOver, task);
+}
+
+void Tasks::show(std::uint32_t r, Part part) {
+  std::uint64_t op = ranks_[r].pc;
+  for (const Cpu& cpu : lines_[r].cpus) {
+    if (cpu.busy == kNone) continue;
+    const Task& t = tasks_[cpu.busy];
+    const Part its = t.kind == OpKind::task_compute ? Part::kCompute
+                     : t.kind == OpKind::task_send  ? Part::kSend
+                                                    : Part::kRecv;
+    if (its != part) continue;
+    op = t.op;
+    break;
+  }
+  options_.on_op(RankId(r), op, ranks_[r].blocked_since.rounded(), agenda_.now().rounded());
+}
+
+void Tasks::book(std::uint32_t r, const Message* m, bool sender) {
+  Rank& k = ranks_[r];
+  const Line& line = lines_[r];
+  const Instant now = agenda_.now();
+  if (!line.waits || k.state != RankState::kBlocked || now == k.blocked_since) return;
+  const Elapsed d = now - k.blocked_since;
+  if (options_.on_op)
+    show(r, line.computing > 0   ? Part::kCompute
+            : line.sending > 0   ? Part::kSend
+            : line.receiving > 0 ? Part::kRecv
+                                 : Part::kWait);
+  if (line.computing > 0) {
+    k.spend(Part::kCompute, d);
+  } else if (line.sending > 0) {
+    k.spend(Part::kSend, d);
+    causes_.add(r, Cause::kSendOverhead, d);
+  } else if (line.receiving > 0) {
+    k.spend(Part::kRecv, d);
+    causes_.add(r, Cause::kRecvOverhead, d);
+  } else {
+    k.spend(Part::kWait, d);
+    if (m != nullptr) {
+      causes_.waited(r, *m, sender, k.blocked_since, now);
+      hindsight_.waited_for_tasks(r, *m, sender);
+    }
+  }
+  k.since = std::exchange(k.blocked_since, now);
+}
+
+}  // namespace weft::replay
