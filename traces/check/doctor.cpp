@@ -95,7 +95,7 @@ void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot,
     if (const Envelope e = asked_or_got(op, list); e.source >= 0) {
       q.source = e.source;
       q.tag = e.tag;
-    } else if (const auto ahead = match_ahead(r, me, slot)) {
+    } else if (const auto ahead = RankTasks::is_slot(slot) ? std::nullopt : match_ahead(r, me, slot)) {
       std::tie(q.source, q.tag) = *ahead;
     }
   } else if (!member(r, op, op.peer, "source", index)) {
@@ -240,6 +240,15 @@ bool Doctor::collective(std::uint32_t r, Rank& me, const Op& op, std::span<const
 
 bool Doctor::step(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
   const OpKind k = op.kind;
+  if (me.tasks.any_may_go_on()) go_on_with_tasks(r, me);
+  if (is_task(k)) {
+    Op on = op;
+    if (op.comm.index() != 0 && !member(r, op, static_cast<std::int32_t>(r), "rank", me.index()))
+      on.peer = kProcNull;
+    task(r, me, on, list);
+    return true;
+  }
+  if (k == OpKind::task_wait) return task_wait(me);
   if (!me.issued && k != OpKind::start && contradicts_itself(op, list))
     error(r, me.index(), op, kNotAskedFor);
   if (op.comm.index() != 0 && !me.issued && k >= OpKind::send && k <= OpKind::comm_free &&
@@ -321,6 +330,8 @@ Result<void> Doctor::run() {
         if (!more) {
           me.program.finish(me.seen, program_faults_);
           tell(r, program_faults_);
+          if (const RankTasks::Task* const t = me.tasks.last())
+            error(r, t->index, t->op, "no task_wait stands behind it");
           me.ended = true;
           (void)withdraw_cancelled(r);
           me.block = {};

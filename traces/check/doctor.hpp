@@ -32,6 +32,7 @@
 #include "traces/check/guesses.hpp"
 #include "traces/check/matching.hpp"
 #include "traces/check/rank_program.hpp"
+#include "traces/check/rank_tasks.hpp"
 #include "traces/check/script.hpp"
 #include "traces/recorded/blocks_ahead.hpp"
 
@@ -134,6 +135,7 @@ struct Rank {
   std::size_t in_flight = 0;     // unreceived messages that it sent
   std::unordered_map<std::uint32_t, Request> requests;
   Guesses guesses;  // of them
+  RankTasks tasks;
   BlocksAhead ahead;
   std::vector<NamedRequests> named;  // of the block and of those ahead, as far as somebody looked
   std::vector<std::uint32_t> region_stack;
@@ -195,6 +197,11 @@ class Doctor {
   void activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot, std::uint64_t index,
                 std::span<const std::int64_t> list);
   void request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
+
+  // ---- doctor_tasks.cpp
+  void task(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
+  void go_on_with_tasks(std::uint32_t r, Rank& me);
+  static bool task_wait(Rank& me);
 
   // ---- doctor_matching.cpp
   // A message is there. Its row if it waits for a receive.

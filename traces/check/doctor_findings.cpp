@@ -35,6 +35,20 @@ std::optional<std::uint32_t> Doctor::waits_for(std::uint32_t r, std::string& wha
   std::uint64_t instance = me.instance;
   Op on = *op;
   if (op->kind == OpKind::comm_create_group) on.comm = CommId(static_cast<std::uint32_t>(op->amount));
+  if (op->kind == OpKind::task_wait) {
+    const Request* first = nullptr;  // message that is under way
+    for (const auto& [slot, q] : me.requests)
+      if (RankTasks::is_slot(slot) && !q.done && (first == nullptr || q.index < first->index)) first = &q;
+    if (first != nullptr) {
+      on = first->op;
+      if (is_receive_request(on.kind)) {
+        on.peer = first->source;
+        on.tag = first->tag;
+      }
+      prefix += fmt::format(" of the task_{} at operation {}", is_send_request(on.kind) ? "send" : "recv",
+                            first->index);
+    }
+  }
   if (is_completion(op->kind)) {
     std::int64_t one = 0;
     for (const std::int64_t s : completed_requests(*op, list, one)) {
@@ -67,7 +81,8 @@ std::optional<std::uint32_t> Doctor::waits_for(std::uint32_t r, std::string& wha
     what =
         fmt::format("{} to {} with {} ({} bytes)", prefix, peer_text(on.peer), tag_text(on.tag), on.amount);
   } else {
-    const Envelope e = is_completion(op->kind) ? Envelope{on.peer, on.tag} : asked_or_got(on, list);
+    const Envelope e = is_completion(op->kind) || op->kind == OpKind::task_wait ? Envelope{on.peer, on.tag}
+                                                                                : asked_or_got(on, list);
     what = fmt::format("{} from {} with {}", prefix, peer_text(e.source), tag_text(e.tag));
     if (e.source < 0) return any_of(on.comm);
     on.peer = e.source;

@@ -19,6 +19,7 @@ void Doctor::notify(std::uint32_t rank, std::uint32_t slot, const Message* recei
   } else if (const auto it = k.requests.find(slot); it != k.requests.end()) {
     it->second.done = true;
     if (received != nullptr) it->second.took = *received;
+    if (RankTasks::is_slot(slot)) k.tasks.came(slot);
   }
   wake(rank);
 }

@@ -66,7 +66,7 @@ class RankProgram {
   };
   static bool uses_communicator(OpKind k) {
     return (k >= OpKind::send && k <= OpKind::recv_init) || (k >= OpKind::probe && k <= OpKind::comm_free) ||
-           k == OpKind::exchange_series;
+           k == OpKind::exchange_series || is_task(k);
   }
   void see_communicator(std::uint64_t index, const Op& op, const std::vector<Communicator>& communicators,
                         std::vector<Fault>& faults);
