@@ -113,6 +113,8 @@ struct OpenOptions {
   std::string from;  // format by name; empty = sniff
   bool allow_truncated =
       false;  // salvage: what is whole of a file that was cut off; a note in the header says so
+  bool one_order =
+      false;  // GOAL: one order of the operations of each rank, also where a schedule leaves it open: no tasks
 };
 [[nodiscard]] Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::string>& paths,
                                                                    const OpenOptions& options);

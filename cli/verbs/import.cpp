@@ -21,12 +21,12 @@ struct ImportOptions {
   CommonOptions common;
   std::vector<std::string> inputs;
   std::string output;
-  std::string from;
+  traces::OpenOptions open;
 };
 
 Result<void> import_trace(const ImportOptions& o) {
   const auto start = std::chrono::steady_clock::now();
-  WEFT_ASSIGN(const auto trace, traces::open_trace(o.inputs, o.from));
+  WEFT_ASSIGN(const auto trace, traces::open_trace_with(o.inputs, o.open));
   if (auto told = traces::can_be_told(trace->totals()); !told) {
     told.error().where = o.inputs[0];
     return told;
@@ -67,8 +67,10 @@ Action setup(CLI::App& app) {
   app.add_option("IN", o->inputs, "the trace: " + traces::described_names(traces::trace_formats()))
       ->required();
   add_trace_output(app, o->common, o->output, "the .weft file to write (- = stdout)");
-  app.add_option("--from", o->from, "format of IN [sniffed]")
+  app.add_option("--from", o->open.from, "format of IN [sniffed]")
       ->type_name(traces::supported_names(traces::trace_formats(), "|"));
+  app.add_flag("--one-order", o->open.one_order,
+               "GOAL: operations of each rank in one order, also where the schedule leaves it open");
   return with_outputs(o->common, [o] { return import_trace(*o); });
 }
 

@@ -216,6 +216,50 @@ MemoryTrace ring(std::uint32_t ranks) {
   return t;
 }
 
+// A graph: a ring on cpu 0, what a rank passes on requires what it had; computation on cpu 1.
+MemoryTrace beside(std::uint32_t ranks) {
+  MemoryTrace t(ranks);
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    for (std::int32_t step = 0; step < 7; ++step) {
+      t.add(r, {.kind = OpKind::task_compute, .amount = (2000 + r) * 1'000},
+            step == 0 ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{1, 3});
+      t.add(r,
+            {.kind = OpKind::task_send,
+             .peer = static_cast<std::int32_t>((r + 1) % ranks),
+             .tag = step,
+             .amount = 1},
+            step == 0 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, 2});
+      t.add(r,
+            {.kind = OpKind::task_recv,
+             .peer = static_cast<std::int32_t>((r + ranks - 1) % ranks),
+             .tag = step,
+             .amount = 1},
+            {0});
+    }
+    t.add(r, {.kind = OpKind::task_compute, .amount = 700'000}, {0, 1});
+    t.add(r, {.kind = OpKind::task_wait});
+  }
+  return t;
+}
+
+// Rank 0 answers each of the others when it has heard of it, whoever is first; the higher a rank is the earlier it is there.
+MemoryTrace answers(std::uint32_t ranks) {
+  MemoryTrace t(ranks);
+  const auto message = [&t](OpKind kind, std::uint32_t r, std::uint32_t peer,
+                            const std::vector<std::int64_t>& list) {
+    t.add(r, {.kind = kind, .peer = static_cast<std::int32_t>(peer), .tag = 3, .amount = 1}, list);
+  };
+  for (std::uint32_t r = 1; r < ranks; ++r) {
+    message(OpKind::task_recv, 0, r, {0});
+    message(OpKind::task_send, 0, r, {0, 1});
+    t.compute(r, Duration((ranks - r) * 3'700'000));
+    t.p2p(r, OpKind::send, 0, 3, 1);
+    t.p2p(r, OpKind::recv, 0, 3, 1);
+  }
+  t.add(0, {.kind = OpKind::task_wait});
+  return t;
+}
+
 std::vector<AgreedProgram> programs() {
   std::vector<AgreedProgram> out;
   const auto add = [&out](const char* name, MemoryTrace t, AlgorithmNames algorithms = {}) {
@@ -223,6 +267,8 @@ std::vector<AgreedProgram> programs() {
   };
   add("ping_pong_2", ping_pong());
   add("ring_7", ring(7));
+  add("beside_8", beside(8));
+  add("answers_5", answers(5));
   add("barrier_7", calls(7, OpKind::barrier, {0, 0}), {{"barrier", "dissemination"}});
   add("allreduce_doubling_8", calls(8, OpKind::allreduce, {8, 5000}), {{"allreduce", "recursive_doubling"}});
   add("allreduce_ring_5", calls(5, OpKind::allreduce, {12345}), {{"allreduce", "ring"}});

@@ -242,6 +242,43 @@ TEST(GoalExport, TheRanksOfACommunicatorAgreeOnItsLargeTags) {
   EXPECT_NE(tag_after("l1: send", 0), tag_after("l2: send", 0));
 }
 
+TEST(GoalExport, ATaskHasTheDependenciesThatItHas) {
+  MemoryTrace t(2);
+  t.compute(0, Duration(1'000'000));
+  t.add(0, {.kind = OpKind::task_compute, .amount = 2'000'400}, {3});
+  t.add(0, {.kind = OpKind::task_send, .peer = 1, .tag = 7, .amount = 64}, {0});
+  t.add(0, {.kind = OpKind::task_recv, .peer = kAnySource, .tag = kAnyTag, .amount = 32}, {2, 2, -1});
+  t.add(0, {.kind = OpKind::task_send, .peer = kProcNull, .amount = 32}, {0, 1});
+  t.add(0, {.kind = OpKind::task_wait});
+  t.p2p(0, OpKind::send, 1, 9, 8);
+  EXPECT_EQ(goal_of(t),
+            "l1: calc 1000\nl2: calc 2000 cpu 3\nl2 requires l1\nl3: send 64b to 1 tag 7\nl3 requires l1\n"
+            "l4: recv 32b from -1 tag -1 cpu 2\nl4 requires l1\nl4 requires l2\nl4 irequires l3\n"
+            "l5: calc 0\nl5 requires l1\nl5 requires l4\n"
+            "l6: send 8b to 1 tag 9\nl6 requires l1\nl6 requires l2\nl6 requires l3\nl6 requires l4\nl6 "
+            "requires l5\n");
+}
+
+// What came from a schedule goes back as it was, text and binary.
+TEST(GoalExport, AScheduleOfTasksComesBackAsItIs) {
+  const TempDir dir;
+  const std::string text =
+      "num_ranks 2\n\nrank 0 {\nl1: calc 5 cpu 1\nl2: send 64b to 1 tag 7\nl2 irequires l1\n"
+      "l3: recv 32b from 1 tag 8 cpu 255\nl3 requires l2\n}\n"
+      "\nrank 1 {\nl1: send 32b to 0 tag 8\nl2: recv 64b from 0 tag 7\nl3: calc 9\nl3 requires l2\nl4: calc "
+      "8\nl4 requires l1\n}\n";
+  auto t = open_trace({dir.write("t.goal", text)});
+  ASSERT_TRUE(t) << t.error().message();
+  ASSERT_TRUE(export_trace(**t, "goal", dir.path("again.goal"), {}));
+  EXPECT_EQ(slurp(dir.path("again.goal")), text);
+  (*t)->rewind();
+  ASSERT_TRUE(export_trace(**t, "goal-binary", dir.path("t.bin"), {}));
+  auto binary = open_trace({dir.path("t.bin")});
+  ASSERT_TRUE(binary) << binary.error().message();
+  (*t)->rewind();
+  for (std::uint32_t r = 0; r < 2; ++r) EXPECT_EQ(*read_rank(**binary, r), *read_rank(**t, r));
+}
+
 TEST(GoalExport, WhatItCannotSayIsRefusedWithItsPosition) {
   const auto refused = [](const std::function<void(MemoryTrace&)>& write) {
     MemoryTrace t(2);

@@ -17,29 +17,35 @@ namespace weft::traces::goal_test {
 namespace {
 
 using namespace testing;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// "irecv 1/7 8b #0, wait #0": kind, peer/tag, bytes, request.
-std::vector<std::string> program(const TempDir& dir, const std::string& text, std::uint32_t rank = 0) {
-  auto t = open_trace({dir.write("t.goal", text)});
+// "irecv 1/7 8b #0, wait #0": kind, peer/tag, bytes, request; list of a task in brackets.
+std::vector<std::string> program(const TempDir& dir, const std::string& text, bool one_order = false) {
+  auto t = open_trace_with({dir.write("t.goal", text)}, {.from = {}, .one_order = one_order});
   if (!t) return {t.error().message()};
-  const auto ops = read_rank(**t, rank);
+  const auto ops = read_rank(**t, 0);
   EXPECT_TRUE(ops);
   std::vector<std::string> out;
   for (const PlainOp& p : *ops) {
     std::string s(op_name(p.op.kind));
-    if (p.op.kind == OpKind::compute_time) s += fmt::format(" {}ps", p.op.amount);
-    if (is_send(p.op.kind) || p.op.kind == OpKind::recv || p.op.kind == OpKind::irecv)
+    if (p.op.kind == OpKind::compute_time || p.op.kind == OpKind::task_compute)
+      s += fmt::format(" {}ps", p.op.amount);
+    if (is_send(p.op.kind) || is_receive(p.op.kind))
       s += fmt::format(" {}/{} {}b", p.op.peer, p.op.tag, p.op.amount);
     if (p.op.request != kNoRequest) s += fmt::format(" #{}", p.op.request);
-    for (const std::int64_t slot : p.list) s += fmt::format(" #{}", slot);
+    if (is_task(p.op.kind))
+      s += fmt::format(" [{}]", fmt::join(p.list, " "));
+    else
+      for (const std::int64_t slot : p.list) s += fmt::format(" #{}", slot);
     out.push_back(s);
   }
   return out;
 }
-std::vector<std::string> of_rank_0(const TempDir& dir, const std::string& statements) {
-  return program(dir, "num_ranks 2\nrank 0 {\n" + statements + "}\nrank 1 {\n}\n");
+std::vector<std::string> of_rank_0(const TempDir& dir, const std::string& statements,
+                                   bool one_order = false) {
+  return program(dir, "num_ranks 2\nrank 0 {\n" + statements + "}\nrank 1 {\n}\n", one_order);
 }
 
 TEST(Goal, StatementsBecomeOperationsInTheOrderOfTheirDependencies) {
@@ -48,8 +54,9 @@ TEST(Goal, StatementsBecomeOperationsInTheOrderOfTheirDependencies) {
       of_rank_0(dir,
                 "l1: send 4b to 1 tag 1\nl2: calc 1000\nl1 requires l2\nl3: calc 2000\nl3 requires l1\n"),
       ElementsAre("compute 1000000ps", "send 1/1 4b", "compute 2000000ps"));
-  EXPECT_THAT(of_rank_0(dir, "a: recv 8b from 1 tag 2 cpu 0 nic 3\nb:send 9b to 1\nb requires a\ncalc 5\n"),
-              ElementsAre("irecv 1/2 8b #0", "compute 5000ps", "wait #0", "send 1/0 9b"));
+  EXPECT_THAT(
+      of_rank_0(dir, "a: recv 8b from 1 tag 2 cpu 0 nic 3\nb:send 9b to 1\nb requires a\ncalc 5\n", true),
+      ElementsAre("irecv 1/2 8b #0", "compute 5000ps", "wait #0", "send 1/0 9b"));
   EXPECT_THAT(
       of_rank_0(dir,
                 "l1: recv 1b from -1 tag -1\nl2: calc 7\nl2 irequires l1\nl3: calc 8\nl3 requires l1\n"
@@ -65,8 +72,7 @@ TEST(Goal, StatementsBecomeOperationsInTheOrderOfTheirDependencies) {
   // Computations of no time only order others.
   EXPECT_THAT(of_rank_0(dir, "l1: calc 0\nl2: calc 4\nl2 requires l1\nl1 requires l3x\n"),
               ElementsAre(HasSubstr("no such label")));
-  EXPECT_THAT(of_rank_0(dir, "l2: calc 4\nl1: calc 0 cpu 9\nl2 requires l1\n"),
-              ElementsAre("compute 4000ps"));
+  EXPECT_THAT(of_rank_0(dir, "l2: calc 4\nl1: calc 0\nl2 requires l1\n"), ElementsAre("compute 4000ps"));
 }
 
 TEST(Goal, BlanksCommentsAndLineEndsSayNothing) {
@@ -95,12 +101,37 @@ TEST(Goal, PositionsAreLines) {
     EXPECT_EQ((*t)->position(RankId(0), static_cast<std::uint64_t>(index)), fmt::format("{}:{}", path, line));
 }
 
+// Two receives, each with what it lets go: which is first nobody knows.
+constexpr const char* kOpen =
+    "num_ranks 2\nrank 0 {\nl1: recv 1b from 1 tag 1\nl2: recv 1b from 1 tag 2\n"
+    "l3: send 1b to 1\nl3 requires l1\nl4: send 2b to 1\nl4 requires l2\n}\nrank 1 {\ncalc 3\n}\n";
+
+TEST(Goal, WhatHasNoOneOrderIsAGraphOfTasks) {
+  const TempDir dir;
+  EXPECT_THAT(program(dir, kOpen),
+              ElementsAre("task_recv 1/1 1b [0]", "task_recv 1/2 1b [0]", "task_send 1/0 1b [0 2]",
+                          "task_send 1/0 2b [0 2]", "task_wait"));
+  auto t = open_trace({dir.path("t.goal")});
+  ASSERT_TRUE(t);
+  EXPECT_TRUE((*t)->header().warnings.empty());
+  EXPECT_THAT((*t)->header().notes,
+              Contains(HasSubstr("The operations of 1 rank have no one order and are tasks")));
+  EXPECT_EQ((*t)->position(RankId(0), 3), dir.path("t.goal") + ":7");
+  // Those of a rank on several cpus, too: processor time of messages is that of a cpu.
+  EXPECT_THAT(
+      of_rank_0(dir,
+                "a: calc 5 cpu 0\nb: calc 0 cpu 7\nb requires a\nc: calc 6\nc irequires b\nc requires a\n"),
+      ElementsAre("task_compute 5000ps [0]", "task_compute 0ps [7 1]", "task_compute 6000ps [0 2 -1]",
+                  "task_wait"));
+  // What stands behind an operation that requires it comes before it.
+  EXPECT_THAT(of_rank_0(dir, "a: calc 5 cpu 1\nb: calc 6\nc: calc 7\na requires c\n"),
+              ElementsAre("task_compute 6000ps [0]", "task_compute 7000ps [0]", "task_compute 5000ps [1 1]",
+                          "task_wait"));
+}
+
 TEST(Goal, OneCpuTakesAnOrderAndSaysSo) {
   const TempDir dir;
-  auto t = open_trace(
-      {dir.write("t.goal",
-                 "num_ranks 2\nrank 0 {\nl1: recv 1b from 1 tag 1\nl2: recv 1b from 1 tag 2\n"
-                 "l3: send 1b to 1\nl3 requires l1\nl4: send 2b to 1\nl4 requires l2\n}\nrank 1 {\n}\n")});
+  auto t = open_trace_with({dir.write("t.goal", kOpen)}, {.from = {}, .one_order = true});
   ASSERT_TRUE(t);
   EXPECT_THAT(
       (*t)->header().warnings,
@@ -109,23 +140,23 @@ TEST(Goal, OneCpuTakesAnOrderAndSaysSo) {
   EXPECT_THAT((*t)->header().warnings[0], HasSubstr("t.goal:5:1)"));
 }
 
-TEST(Goal, CpusSideBySideAreRefusedUnlessDependenciesOrderThem) {
+TEST(Goal, CpusSideBySideHaveNoOneOrderUnlessDependenciesMakeIt) {
   const TempDir dir;
-  EXPECT_THAT(of_rank_0(dir, "calc 5 cpu 0\ncalc 6 cpu 1\n"),
+  EXPECT_THAT(of_rank_0(dir, "calc 5 cpu 0\ncalc 6 cpu 1\n", true),
               ElementsAre(HasSubstr(
                   "t.goal:3:1: error: not supported: operations of one rank that run side by side on "
                   "cpu 0 and on cpu 1 (")));
-  EXPECT_THAT(of_rank_0(dir, "a: calc 5 cpu 0\nb: calc 6 cpu 1\nb requires a\n"),
+  EXPECT_THAT(of_rank_0(dir, "a: calc 5 cpu 0\nb: calc 6 cpu 1\nb requires a\n", true),
               ElementsAre("compute 5000ps", "compute 6000ps"));
   // A send of another cpu goes before a computation that nobody makes it wait for; one that waits for a message cannot.
-  EXPECT_THAT(of_rank_0(dir, "calc 5 cpu 0\nsend 1b to 1 cpu 1\n"),
+  EXPECT_THAT(of_rank_0(dir, "calc 5 cpu 0\nsend 1b to 1 cpu 1\n", true),
               ElementsAre("isend 1/0 1b #0", "compute 5000ps", "wait #0"));
-  EXPECT_THAT(of_rank_0(dir, "calc 5\na: recv 1b from 1 cpu 1\nb: send 1b to 1 cpu 1\nb requires a\n"),
+  EXPECT_THAT(of_rank_0(dir, "calc 5\na: recv 1b from 1 cpu 1\nb: send 1b to 1 cpu 1\nb requires a\n", true),
               ElementsAre(HasSubstr("side by side on cpu 0 and on cpu 1")));
   // ... also one that the start of a computation lets go.
-  EXPECT_THAT(of_rank_0(dir, "a: calc 5\nb: send 1b to 1 cpu 1\nb irequires a\n"),
+  EXPECT_THAT(of_rank_0(dir, "a: calc 5\nb: send 1b to 1 cpu 1\nb irequires a\n", true),
               ElementsAre("isend 1/0 1b #0", "compute 5000ps", "wait #0"));
-  EXPECT_THAT(of_rank_0(dir, "a: calc 5\nb: calc 6 cpu 1\nb irequires a\n"),
+  EXPECT_THAT(of_rank_0(dir, "a: calc 5\nb: calc 6 cpu 1\nb irequires a\n", true),
               ElementsAre(HasSubstr("side by side")));
 }
 

@@ -94,7 +94,7 @@ class Execution {
 };
 
 std::unique_ptr<TraceReader> read(const TempDir& dir, const std::string& text) {
-  auto t = open_trace({dir.write("t.goal", text)});
+  auto t = open_trace_with({dir.write("t.goal", text)}, {.from = {}, .one_order = true});
   EXPECT_TRUE(t) << (t ? "" : t.error().message());
   return t ? std::move(*t) : nullptr;
 }

@@ -72,6 +72,7 @@ void write_text(const Schedule& s, std::uint32_t first, std::string& out) {
     else
       append(out, "l{}: {} {}b {} {} tag {}", v + 1, op.kind == Kind::kSend ? "send" : "recv", op.size,
              op.kind == Kind::kSend ? "to" : "from", any_or(op.peer), any_or(op.tag));
+    if (op.cpu > 0) append(out, " cpu {}", op.cpu);
     out += '\n';
     for (; d < s.dependencies.size() && s.dependencies[d].later == v; ++d) {
       const std::uint32_t e = s.dependencies[d].earlier;
@@ -161,10 +162,8 @@ Result<void> export_goal_binary(TraceReader& trace, const std::string& path, con
   Unsaid unsaid;
   const std::uint32_t ranks = trace.header().ranks;
   std::string& out = file.buffer();
-  put(out, goal::kMagic);
-  put(out, ranks);
-  put(out, std::uint16_t{0});                        // the greatest cpu and nic
-  std::uint64_t at = 6 + std::uint64_t{16} * ranks;  // from byte 8
+  std::vector<std::uint64_t> sizes;
+  std::uint8_t greatest_cpu = 0;
   for (std::uint32_t r = 0; r < ranks; ++r) {
     std::uint64_t nodes = 0, dependencies = 0, roots = 0;
     WEFT_TRY(make_schedule(trace, r, tags, options, unsaid, [&](ScheduleMaker& maker, bool /*end*/) {
@@ -172,14 +171,22 @@ Result<void> export_goal_binary(TraceReader& trace, const std::string& path, con
       nodes += s.ops.size();
       dependencies += s.dependencies.size();
       roots += s.ops.size();
+      for (const Operation& o : s.ops) greatest_cpu = std::max(greatest_cpu, o.cpu);
       // The dependencies of an operation stand together.
       for (std::size_t d = 0; d < s.dependencies.size(); ++d)
         roots -= d == 0 || s.dependencies[d].later != s.dependencies[d - 1].later ? 1 : 0;
       maker.forget();
     }));
+    sizes.push_back(block_bytes(nodes, roots, dependencies));
+  }
+  put(out, goal::kMagic);
+  put(out, ranks);
+  put(out, greatest_cpu);
+  put(out, std::uint8_t{0});                         // the greatest nic
+  std::uint64_t at = 6 + std::uint64_t{16} * ranks;  // from byte 8
+  for (const std::uint64_t size : sizes) {
     put(out, at);
-    at += block_bytes(nodes, roots, dependencies);
-    put(out, at);
+    put(out, at += size);
     file.drain();
   }
   trace.rewind();

@@ -31,6 +31,24 @@ void sort_dependencies(std::vector<Dependency>& all, Order order) {
 
 }  // namespace
 
+// From an operation that never started, back along what never started, one comes round.
+Error circle(const std::vector<Operation>& ops, const Ends& earlier, const Place& place,
+             const std::function<bool(std::uint32_t)>& never) {
+  std::uint32_t v = 0;
+  while (!never(v)) ++v;
+  std::vector<bool> seen(ops.size(), false);
+  while (!seen[v]) {
+    seen[v] = true;
+    for (const std::uint32_t e : earlier.of(v))
+      if (never(e & ~kAtStart)) {
+        v = e & ~kAtStart;
+        break;
+      }
+  }
+  return bad_input(place(ops[v]), "the operation requires, along others, itself", {},
+                   "dependencies without a circle");
+}
+
 void drop_doubles(std::vector<Dependency>& all) {
   const auto key = [](const Dependency& d) {
     return static_cast<std::uint64_t>(d.later) << 32 | (d.earlier << 1 | d.earlier >> 31);
@@ -192,8 +210,8 @@ Result<void> Ordering::compute(std::uint32_t v) {
   }
   for (const std::uint32_t w : waits_) make_ready(w);
   if (lacking_count_ != lacking_on_[o.cpu] || computations_.size() != computing_on_[o.cpu])
-    return side_by_side(v);
-  if (lacking_count_ > 0) note_open(v);
+    return stop(side_by_side(v));
+  if (lacking_count_ > 0) WEFT_TRY(note_open(v));
   write_held();
   out_.add({.kind = OpKind::compute_time, .amount = static_cast<std::int64_t>(o.size) * 1000}, o.line);
   finish(v);
@@ -214,8 +232,8 @@ Result<void> Ordering::wait_for(std::uint32_t v) {
     all_ask = all_ask && asked_[e] == lacking_count_;
   });
   if (!all_ask) {
-    if (lacking_count_ != lacking_on_[ops_[v].cpu]) return side_by_side(v);
-    note_open(v);
+    if (lacking_count_ != lacking_on_[ops_[v].cpu]) return stop(side_by_side(v));
+    WEFT_TRY(note_open(v));
   }
   write_waits(waits_, ops_[v].line);
   return {};
@@ -233,24 +251,6 @@ Error Ordering::side_by_side(std::uint32_t v) const {
     return e;
   }
   WEFT_CHECK(false, "nothing runs side by side");
-}
-
-// From an operation that never started, back along what never started, one comes round.
-Error Ordering::circle() const {
-  const auto never = [this](std::uint32_t v) { return state_[v] == State::kBlocked; };
-  std::uint32_t v = 0;
-  while (!never(v)) ++v;
-  std::vector<bool> seen(ops_.size(), false);
-  while (!seen[v]) {
-    seen[v] = true;
-    for (const std::uint32_t e : earlier_.of(v))
-      if (never(e & ~kAtStart)) {
-        v = e & ~kAtStart;
-        break;
-      }
-  }
-  return bad_input(place_(ops_[v]), "the operation requires, along others, itself", {},
-                   "dependencies without a circle");
 }
 
 void Ordering::begin() {
@@ -278,7 +278,8 @@ Result<bool> Ordering::start_all() {
 }
 
 Result<Open> Ordering::end() {
-  if (started_ != ops_.size()) return circle();
+  if (started_ != ops_.size())
+    return circle(ops_, earlier_, place_, [this](std::uint32_t v) { return state_[v] == State::kBlocked; });
   waits_.clear();
   for (std::uint32_t v = 0; v < ops_.size(); ++v)
     if (state_[v] == State::kPosted) waits_.push_back(v);
@@ -287,16 +288,35 @@ Result<Open> Ordering::end() {
   return open_;
 }
 
-Result<Open> put_in_order(Schedule& schedule, const Place& place, Program& out) {
-  if (schedule.ops.empty()) return Open{};
-  drop_doubles(schedule.dependencies);
-  Ordering order(schedule, place, out);
+namespace {
+
+Result<Open> go_through(Ordering& order) {
   order.begin();
   for (;;) {
     WEFT_ASSIGN(const bool waits, order.start_all());
     if (!waits) return order.end();
     WEFT_TRY(order.wait_for(order.lacks_fewest()));
   }
+}
+
+}  // namespace
+
+Result<Open> put_in_order(Schedule& schedule, const Place& place, Program& out) {
+  if (schedule.ops.empty()) return Open{};
+  drop_doubles(schedule.dependencies);
+  Ordering order(schedule, place, out);
+  return go_through(order);
+}
+
+Result<bool> put_in_its_order(Schedule& schedule, const Place& place, Program& out) {
+  if (schedule.ops.empty()) return true;
+  drop_doubles(schedule.dependencies);
+  Ordering order(schedule, place, out);
+  order.stop_where_open();
+  const auto done = go_through(order);
+  if (order.stopped()) return false;
+  if (!done) return done.error();
+  return true;
 }
 
 }  // namespace weft::traces::goal

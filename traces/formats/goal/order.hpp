@@ -35,4 +35,8 @@ void drop_doubles(std::vector<Dependency>& all);
 // side, too many requests).
 [[nodiscard]] Result<Open> put_in_order(Schedule& schedule, const Place& place, Program& out);
 
+// The same if the schedule has one order only; false where it leaves some open, or cpus run side by side: then `out` is to be thrown away.
+// Errors: kBadInput, kNotSupported (too many requests).
+[[nodiscard]] Result<bool> put_in_its_order(Schedule& schedule, const Place& place, Program& out);
+
 }  // namespace weft::traces::goal

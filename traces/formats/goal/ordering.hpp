@@ -44,6 +44,10 @@ class Ends {
   std::vector<std::uint32_t> ends_;
 };
 
+// That dependencies go round in a circle: `never` tells of each operation whether it could not start. REQUIRES: one could not.
+[[nodiscard]] Error circle(const std::vector<Operation>& ops, const Ends& earlier, const Place& place,
+                           const std::function<bool(std::uint32_t)>& never);
+
 // Who wants to know what an Ordering does.
 class Watcher {
  public:
@@ -72,6 +76,10 @@ class Ordering {
     for (const Dependency& d : s.dependencies) ++missing_[d.later];
     std::vector<Dependency>().swap(s.dependencies);
   }
+  // Before begin(): it stops, with an error that is nobody's, at the first place where the schedule leaves open what is next or cpus
+  // would have to compute side by side.
+  void stop_where_open() { stops_ = true; }
+  [[nodiscard]] bool stopped() const { return stopped_; }
   // Once, before all else: what depends on nothing may start.
   void begin();
   // Starts everything that may start. True: operations lack messages, so a wait is next; false: all was started.
@@ -120,11 +128,16 @@ class Ordering {
   void write_held();
   void write_waits(std::vector<std::uint32_t>& posted, std::uint32_t line);
   [[nodiscard]] Op message(std::uint32_t v, bool blocking) const;
-  void note_open(std::uint32_t v) {
+  Result<void> note_open(std::uint32_t v) {
+    if (stops_) return stop(not_supported("an order that is open"));
     if (open_.places++ == 0) open_.first = ops_[v];
+    return {};
+  }
+  Error stop(Error e) {
+    stopped_ = stops_;
+    return e;
   }
   [[nodiscard]] Error side_by_side(std::uint32_t v) const;
-  [[nodiscard]] Error circle() const;
 
   const std::vector<Operation>& ops_;
   const Place& place_;
@@ -150,6 +163,7 @@ class Ordering {
   std::vector<std::int64_t> list_;
   Open open_;
   bool too_many_ = false;
+  bool stops_ = false, stopped_ = false;
 };
 
 }  // namespace weft::traces::goal

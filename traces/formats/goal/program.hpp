@@ -1,8 +1,9 @@
-// The program of one rank while it is made: operations and their lines, handed to a MemoryTrace block by block.
+// The program of one rank while it is made: operations and their lines, handed to a MemoryTrace block by block, or all at once.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "traces/memory_trace.hpp"
@@ -27,7 +28,24 @@ class Program {
     if (block_.lists.size() >= kBlockListValues) flush();
   }
   void flush() {
-    if (!block_.ops.empty()) out_.append(block_, source_, lines_);
+    if (block_.ops.empty()) return;
+    if (held_back_)
+      held_.emplace_back(std::move(block_), std::move(lines_));
+    else
+      out_.append(block_, source_, lines_);
+    block_.clear();
+    lines_.clear();
+  }
+  // From here on nothing is handed over before hand_over(), or all of it is thrown away.
+  void hold_back() { held_back_ = true; }
+  void hand_over() {
+    held_back_ = false;
+    for (const auto& [block, lines] : held_) out_.append(block, source_, lines);
+    held_.clear();
+  }
+  void throw_away() {
+    held_back_ = false;
+    held_.clear();
     block_.clear();
     lines_.clear();
   }
@@ -37,6 +55,8 @@ class Program {
   MemoryTrace& out_;
   std::size_t block_ops_;
   std::uint32_t source_;
+  bool held_back_ = false;
+  std::vector<std::pair<OpBlock, std::vector<std::uint32_t>>> held_;
   OpBlock block_;
   std::vector<std::uint32_t> lines_;
 };

@@ -14,6 +14,7 @@
 #include "core/files/input_file.hpp"
 #include "traces/formats.hpp"
 #include "traces/formats/goal/binary.hpp"
+#include "traces/formats/goal/graph.hpp"
 #include "traces/formats/goal/order.hpp"
 #include "traces/formats/goal/text.hpp"
 #include "traces/formats/goal/together.hpp"
@@ -46,7 +47,9 @@ bool is_text(std::string_view first) {
 
 class Import {
  public:
-  Import(std::string path, bool binary) : path_(std::move(path)), binary_(binary) {}
+  // `one_order`: as OpenOptions has it.
+  Import(std::string path, bool binary, bool one_order)
+      : path_(std::move(path)), binary_(binary), one_order_(one_order) {}
 
   Result<std::unique_ptr<TraceReader>> run() {
     WEFT_TRY(read({
@@ -86,10 +89,28 @@ class Import {
     most_cpus_ = std::max(most_cpus_, cpus.count());
     operations_ += schedule.ops.size();
     goal::Program program(*trace_, RankId(rank), source_of(rank));
+    if (!one_order_) return add_as_it_is(rank, schedule, place, program, cpus.count());
     WEFT_ASSIGN(const goal::Open open, goal::put_in_order(schedule, place, program));
     if (open.places > 0 && open_.places == 0) first_open_ = place(open.first);
     open_.places += open.places;
     return {};
+  }
+  // In its order, if it has one and needs one cpu, else as a graph: messages take processor time, each of its cpu.
+  Result<void> add_as_it_is(std::uint32_t rank, goal::Schedule& schedule, const goal::Place& place,
+                            goal::Program& program, std::size_t cpus) {
+    if (cpus <= 1) {
+      std::vector<goal::Dependency> dependencies = schedule.dependencies;
+      program.hold_back();
+      WEFT_ASSIGN(const bool one, goal::put_in_its_order(schedule, place, program));
+      if (one) {
+        program.hand_over();
+        return {};
+      }
+      program.throw_away();
+      schedule.dependencies = std::move(dependencies);
+    }
+    if (graphs_++ == 0) first_graph_ = rank;
+    return goal::put_as_tasks(schedule, place, program);
   }
   std::uint32_t source_of(std::uint32_t rank) {
     return binary_ ? trace_->add_source(fmt::format("{} (rank {}, node)", path_, rank)) : 0;
@@ -135,7 +156,12 @@ class Import {
       trace_->add_warning(fmt::format(
           "{} where the schedule leaves open which operation of a cpu is next (the first: {}): {}",
           counted(open_.places, "place"), first_open_, order_taken()));
-    if (most_cpus_ > 1)
+    if (graphs_ > 0)
+      trace_->add_note(
+          fmt::format("The operations of {} have no one order and are tasks, as their dependencies have them "
+                      "(the first: rank {}).",
+                      counted(graphs_, "rank"), first_graph_));
+    if (most_cpus_ > 1 && graphs_ == 0)
       trace_->add_note(
           fmt::format("Up to {} cpus of a rank: their operations have one order, which the "
                       "dependencies make; calls of all take the rank's time.",
@@ -147,6 +173,7 @@ class Import {
 
   std::string path_;
   bool binary_;
+  bool one_order_;
   std::unique_ptr<MemoryTrace> trace_;
   goal::Open open_;
   std::string first_open_;
@@ -154,6 +181,8 @@ class Import {
   std::optional<std::uint64_t> together_;  // waits in another order than that of the file
   std::size_t most_cpus_ = 0;
   std::uint64_t other_nics_ = 0;
+  std::uint64_t graphs_ = 0;  // ranks whose operations are tasks
+  std::uint32_t first_graph_ = 0;
 };
 
 }  // namespace
@@ -165,14 +194,14 @@ bool sniff_goal(const std::string& /*path*/, std::string_view first_bytes) {
 std::vector<std::string> files_goal(const std::vector<std::string>& /*paths*/) { return {}; }
 
 Result<std::unique_ptr<TraceReader>> open_goal(const std::vector<std::string>& paths,
-                                               const OpenOptions& /*options*/) {
+                                               const OpenOptions& options) {
   if (paths.size() != 1)
     return usage_error("a GOAL schedule is one file", fmt::format("{} paths", paths.size()), "one path");
   std::string first(8, '\0');
   std::ifstream in(paths[0], std::ios::binary);
   in.read(first.data(), 8);
   if (!in.is_open() || in.bad()) return bad_input(paths[0], "the file cannot be read");
-  return Import(paths[0], is_binary(first)).run();
+  return Import(paths[0], is_binary(first), options.one_order).run();
 }
 
 }  // namespace weft::traces

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "traces/tasks.hpp"
+
 namespace weft::traces::goal {
 Error ScheduleMaker::refuse(const std::string& what) const { return not_supported("GOAL: " + what); }
 
@@ -146,6 +148,37 @@ Result<void> ScheduleMaker::wait(const Op& op, std::span<const std::int64_t> lis
   return {};
 }
 
+// It starts after what it names, and when the program has come to it; to MPI_PROC_NULL it only orders others.
+Result<void> ScheduleMaker::task(const Op& op, std::span<const std::int64_t> list) {
+  if (options_.computation)
+    return refuse("the times of tasks in a replay: the trace itself can be exported, with its own");
+  const TaskList t = task_list(list);
+  Ends after = after_;
+  for (const std::int64_t d : t.after) {
+    const auto up = static_cast<std::uint64_t>(d < 0 ? -d : d);
+    if (up > tasks_.size()) return bad_input({}, "a task after one that does not stand before it");
+    after.push_back(tasks_[tasks_.size() - up] | (d < 0 ? Dependency::kAtStart : 0));
+  }
+  const std::size_t at = schedule_.ops.size();
+  const bool computes = op.kind == OpKind::task_compute;
+  if (computes && op.amount / 1000 >= static_cast<std::int64_t>(kMaxNanoseconds))
+    return refuse("a computation of more than 53 days");
+  auto v = computes || op.peer == kProcNull
+               ? start({.size = computes ? static_cast<std::uint64_t>(op.amount + 500) / 1000 : 0,
+                        .kind = Kind::kCalc},
+                       after)
+               : message(op, op.kind == OpKind::task_send, after);
+  if (!v) return std::move(v).error();
+  schedule_.ops[at].cpu = static_cast<std::uint8_t>(t.cpu);
+  tasks_.push_back(*v);
+  return {};
+}
+
+void ScheduleMaker::wait_for_tasks() {
+  after_.insert(after_.end(), tasks_.begin(), tasks_.end());
+  tasks_.clear();
+}
+
 Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> list) {
   switch (op.kind) {
     case OpKind::sleep:
@@ -160,6 +193,13 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
       return refuse("accelerators");
     case OpKind::exchange_series:
       return refuse("exchange series of generated HPL");
+    case OpKind::task_compute:
+    case OpKind::task_send:
+    case OpKind::task_recv:
+      return task(op, list);
+    case OpKind::task_wait:
+      wait_for_tasks();
+      return {};
     case OpKind::cancel:
       // A send that was made goes on.
       if (const auto it = under_way_.find(op.request); it != under_way_.end() && it->second.receive)

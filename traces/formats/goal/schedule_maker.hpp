@@ -2,7 +2,7 @@
 //
 // The program is a chain: an operation requires the one before, if the rank waits for that, or else that it has started
 // (irequires); behind a wait it requires also what was waited for. A collective is its messages, round after round; a
-// non-blocking one goes on beside the chain. Times are rounded to nanoseconds so that their sum is off by half of one at most.
+// non-blocking one goes on beside the chain, and so do tasks, each with the dependencies that it has. Times are rounded to nanoseconds so that their sum is off by half of one at most.
 // Complexity: O(1) an operation, O(requests) where it names several.
 #pragma once
 
@@ -62,6 +62,8 @@ class ScheduleMaker {
   Result<void> post(const Op& op, std::uint32_t slot, std::span<const std::int64_t> list);
   Result<void> collective(const Op& op, std::span<const std::int64_t> list);
   Result<void> wait(const Op& op, std::span<const std::int64_t> list);
+  Result<void> task(const Op& op, std::span<const std::int64_t> list);
+  void wait_for_tasks();
   Result<void> write(const Op& op, std::span<const std::int64_t> list);
   [[nodiscard]] Error refuse(const std::string& what) const;
   [[nodiscard]] Error withdrawn(std::uint64_t cancel) const;
@@ -81,6 +83,7 @@ class ScheduleMaker {
   ReceivedContexts contexts_;
   RequestBook requests_;                                   // of persistent ones
   std::unordered_map<std::uint32_t, UnderWay> under_way_;  // by slot; never iterated
+  std::vector<std::uint32_t> tasks_;                       // operations, since the last task_wait
   CancelledReceives cancelled_;
   std::uint64_t paced_sends_ = 0;
   std::vector<std::uint32_t> calls_;  // of collectives, by communicator

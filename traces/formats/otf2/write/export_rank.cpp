@@ -405,6 +405,8 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
     out_.leave(end, region_of(op.amount));
     return {};
   }
+  if (op.kind >= OpKind::task_compute)
+    return cannot(op, index, "its ranks are lines of calls, and tasks run side by side");
   if (op.kind == OpKind::exchange_series)
     return cannot(op, index, "it stands for many kernels and exchanges");
   // Both halves of a sendrecv are one region.

@@ -1,0 +1,58 @@
+#include "traces/formats/goal/graph.hpp"
+
+#include <vector>
+
+#include "traces/formats/goal/order.hpp"
+#include "traces/formats/goal/ordering.hpp"
+#include "traces/tasks.hpp"
+
+namespace weft::traces::goal {
+
+Result<void> put_as_tasks(Schedule& schedule, const Place& place, Program& out) {
+  const std::vector<Operation>& ops = schedule.ops;
+  if (ops.empty()) return {};
+  if (ops.size() > static_cast<std::size_t>(kMaxTasks)) {
+    Error e = not_supported("more than 2^30 operations of a rank that have no one order");
+    e.where = place(ops.front());
+    return e;
+  }
+  drop_doubles(schedule.dependencies);
+  const Ends later(schedule.dependencies, ops.size(), false),
+      earlier(schedule.dependencies, ops.size(), true);
+  std::vector<std::uint32_t> lacks(ops.size(), 0), number(ops.size(), 0);
+  for (const Dependency& d : schedule.dependencies) ++lacks[d.later];
+  std::vector<Dependency>().swap(schedule.dependencies);
+  LeastFirst<std::uint32_t> next;
+  for (std::uint32_t v = 0; v < ops.size(); ++v)
+    if (lacks[v] == 0) next.push(v);
+  std::uint32_t written = 0;
+  std::vector<std::int64_t> list;
+  while (!next.empty()) {
+    const std::uint32_t v = next.top();
+    next.pop();
+    number[v] = written++;
+    const Operation& o = ops[v];
+    list.assign(1, o.cpu);
+    for (const std::uint32_t e : earlier.of(v)) {
+      const std::int64_t up = number[v] - number[e & ~Dependency::kAtStart];
+      list.push_back((e & Dependency::kAtStart) != 0 ? -up : up);
+    }
+    Op op{.kind = OpKind::task_compute, .amount = static_cast<std::int64_t>(o.size) * 1000};
+    if (o.kind != Kind::kCalc)
+      op = {.kind = o.kind == Kind::kSend ? OpKind::task_send : OpKind::task_recv,
+            .peer = o.peer == kAny ? kAnySource : static_cast<std::int32_t>(o.peer),
+            .tag = o.tag == kAny ? kAnyTag : static_cast<std::int32_t>(o.tag),
+            .amount = static_cast<std::int64_t>(o.size)};
+    out.add(op, list, o.line);
+    for (const std::uint32_t e : later.of(v)) {
+      const std::uint32_t w = e & ~Dependency::kAtStart;
+      if (--lacks[w] == 0) next.push(w);
+    }
+  }
+  if (written < ops.size()) return circle(ops, earlier, place, [&](std::uint32_t v) { return lacks[v] > 0; });
+  out.add({.kind = OpKind::task_wait}, ops.back().line);
+  out.flush();
+  return {};
+}
+
+}  // namespace weft::traces::goal
