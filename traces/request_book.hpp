@@ -11,6 +11,11 @@
 
 namespace weft::traces {
 
+// Such a request stays until it is freed, whether or not it is started.
+[[nodiscard]] constexpr bool makes_persistent_request(OpKind k) {
+  return is_send_init(k) || k == OpKind::recv_init;
+}
+
 class RequestBook {
  public:
   struct Entry {
@@ -35,7 +40,7 @@ class RequestBook {
   void post(const Op& op, std::uint64_t index) {
     if (op.request >= near_.size() && op.request < kNear) near_.resize(op.request + 1);
     Entry& e = op.request < kNear ? near_[op.request] : far_[op.request];
-    const bool persistent = op.kind >= OpKind::send_init && op.kind <= OpKind::recv_init;
+    const bool persistent = makes_persistent_request(op.kind);
     e = {op, index, true, !persistent, persistent};
   }
   void start(std::uint32_t slot) {

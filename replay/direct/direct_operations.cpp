@@ -232,8 +232,7 @@ Step DirectReplay::go_on(std::uint32_t r, Rank& k, Lane& l, Call& c) {
 Step DirectReplay::init(Lane& l, const Op& op) {
   if (op.request == traces::kNoRequest) return Step::kDone;
   if (!l.requests.is_idle(op.request)) return give_up();
-  l.requests.init(op.request, op);
-  return Step::kDone;
+  return l.requests.init(op.request, op) ? Step::kDone : give_up();
 }
 
 Step DirectReplay::start(std::uint32_t r, Rank& k, Lane& l, const Op& op) {

@@ -20,7 +20,8 @@ Step Operations::bad(std::uint32_t r, std::string_view what) {
 }
 
 Step Operations::in_use(std::uint32_t r, const Op& op) {
-  return bad(r, fmt::format("request {} is started while it is in use", op.request));
+  return bad(r, fmt::format("request {} is {} while it is in use", op.request,
+                            traces::makes_persistent_request(op.kind) ? "made" : "started"));
 }
 
 Step Operations::not_for_launched(std::uint32_t r, const Op& op, std::int64_t slot) {
@@ -441,7 +442,7 @@ Step Operations::run(std::uint32_t r, Rank& k, const Op& op) {
     case OpKind::bsend_init:
     case OpKind::rsend_init:
     case OpKind::recv_init:
-      if (op.request != traces::kNoRequest) k.requests.init(op.request, op);
+      if (op.request != traces::kNoRequest && !k.requests.init(op.request, op)) return in_use(r, op);
       return Step::kDone;
     case OpKind::start:
     case OpKind::startall:

@@ -3,8 +3,9 @@
 //   idle --begin--> active --complete--> complete --collect--> idle        plain
 //   inactive --restart--> active --complete--> complete --collect--> inactive   persistent, made by init()
 //
-// Invariants: a slot is started only when it is idle (or complete and never asked for), or inactive if it is
-// persistent; what `await()` counted is told by complete() exactly once each; release() forgets a slot whatever it is.
+// Invariants: a request is made only in a slot that is idle, or complete and never asked for and of no persistent one, which stays
+// until it is freed; a persistent one is started only when it is inactive; what `await()` counted is told by complete() exactly
+// once each; release() forgets a slot whatever it is.
 // It knows no message and no time: whoever starts a request posts its message and calls complete() at its end. What
 // somebody wants to keep with a request is `Note`, which is theirs from begin() on.
 // Complexity: O(1) a slot. A program uses few slots and reuses them; rows are made when first used.
@@ -30,7 +31,7 @@ class RequestRows {
   [[nodiscard]] bool begin(std::uint32_t slot, bool receive, bool synchronous = false) {
     if (slot >= count_) make(slot);
     Row& row = rows_[slot];
-    if (row.state == State::kActive || row.state == State::kInactive) return false;
+    if (in_use(row)) return false;
     row.persistent = false;
     row.receive = receive;
     row.launched = false;
@@ -44,11 +45,12 @@ class RequestRows {
     return static_cast<std::uint64_t>(slot) < count_ && rows_[slot].launched &&
            rows_[slot].state != State::kIdle;
   }
-  // A persistent one is made; restart() posts `op`, the *_init operation as its non-blocking form.
-  void init(std::uint32_t slot, const traces::Op& op) {
+  // A persistent one is made; restart() posts `op`, the *_init operation as its non-blocking form. False: the slot is in use.
+  [[nodiscard]] bool init(std::uint32_t slot, const traces::Op& op) {
     if (slot >= count_) make(slot);
-    if (slot >= ops_.size()) ops_.resize(slot + std::size_t{1});
     Row& row = rows_[slot];
+    if (in_use(row)) return false;
+    if (slot >= ops_.size()) ops_.resize(slot + std::size_t{1});
     row = Row{};
     row.state = State::kInactive;
     row.persistent = true;
@@ -56,6 +58,7 @@ class RequestRows {
     row.synchronous = op.kind == traces::OpKind::ssend_init;
     ops_[slot] = op;
     ops_[slot].kind = started_form(op.kind);
+    return true;
   }
   // May be started: an inactive persistent one. Slots as a trace names them.
   [[nodiscard]] bool is_inactive(std::int64_t slot) const {
@@ -166,6 +169,10 @@ class RequestRows {
       bytes = 0;
     }
   };
+  // No other request can be made there.
+  static bool in_use(const Row& row) {
+    return row.state != State::kIdle && (row.state != State::kComplete || row.persistent);
+  }
   std::uint32_t count_ = 0;  // of rows_
   std::vector<Row> rows_;
   std::vector<traces::Op> ops_;  // of persistent ones, by slot: what restart() posts

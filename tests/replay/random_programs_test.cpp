@@ -222,7 +222,7 @@ struct Soup {
 // The reasons for which a program of well-formed operations may be refused: what several of them do together.
 bool is_a_rule_of_programs(const std::string& what) {
   for (const char* rule :
-       {"is started while it is in use", "is not an inactive persistent one", "which was never started",
+       {"while it is in use", "is not an inactive persistent one", "which was never started",
         "a poll that points at no hit", "of which it is no member", "is not in communicator",
         "a sendrecv without its receive half", "a receive half without its sendrecv", "both must be members",
         "disagrees with rank", "neighbour outside of the communicator", "only a wait may name it"})

@@ -51,10 +51,10 @@ TEST(Requests, APersistentOneStaysAfterItsWaitAndStartsItsOwnOperation) {
                                                               {OpKind::recv_init, OpKind::irecv}}) {
     Requests q;
     const Op op{.kind = init, .peer = 3, .tag = 7, .amount = 11, .request = 5};
-    q.init(5, op);
+    ASSERT_TRUE(q.init(5, op));
     for (int round = 0; round < 3; ++round) {
       ASSERT_TRUE(q.is_inactive(5));
-      EXPECT_FALSE(q.begin(5, false)) << "in use by the persistent one";
+      EXPECT_FALSE(q.begin(5, false) || q.init(5, op)) << "in use by the persistent one";
       // The second time only it says what it asks for.
       const Op start{.kind = OpKind::start,
                      .flags = static_cast<std::uint8_t>(round == 1 ? traces::kNarrowed : 0),
@@ -68,6 +68,8 @@ TEST(Requests, APersistentOneStaysAfterItsWaitAndStartsItsOwnOperation) {
       EXPECT_EQ(posted.amount, 11);
       EXPECT_FALSE(q.is_inactive(5));
       q.complete(5, 11);
+      EXPECT_FALSE(q.begin(5, false) || q.init(5, op))
+          << "in use by the persistent one, also where it is complete";
       EXPECT_EQ(collected(q, {5}).size(), init == OpKind::recv_init ? 1u : 0u);
     }
     q.release(5);
@@ -97,7 +99,8 @@ TEST(Requests, RandomProgramsKeepEverySlotInOneState) {
     std::set<std::uint32_t> active, awaited, complete, persistent, inactive;
     for (int i = 0; i < 200; ++i) {
       const auto slot = static_cast<std::uint32_t>(rng.below(6));
-      const bool used = active.count(slot) != 0 || inactive.count(slot) != 0;
+      const bool used = active.count(slot) != 0 || inactive.count(slot) != 0 ||
+                        (complete.count(slot) != 0 && persistent.count(slot) != 0);
       switch (rng.below(6)) {
         case 0: {
           ASSERT_EQ(q.begin(slot, true), !used) << "seed " << seed;
@@ -108,8 +111,9 @@ TEST(Requests, RandomProgramsKeepEverySlotInOneState) {
           break;
         }
         case 1: {
-          if (used || complete.count(slot) != 0) break;
-          q.init(slot, {.kind = OpKind::recv_init, .request = slot});
+          ASSERT_EQ(q.init(slot, {.kind = OpKind::recv_init, .request = slot}), !used) << "seed " << seed;
+          if (used) break;
+          complete.erase(slot);
           persistent.insert(slot);
           inactive.insert(slot);
           break;

@@ -110,20 +110,30 @@ void Doctor::activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot,
     post_wildcard(r, {p, op.comm});
 }
 
-void Doctor::post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
-  auto& q = me.requests[op.request];
-  if (q.active) {
+Request& Doctor::new_request(std::uint32_t r, Rank& me, const Op& op) {
+  Request& q = me.requests[op.request];
+  if (q.active || q.persistent) {
     error(r, me.index(), op,
-          fmt::format("request {} is still in use by the {} at operation {}", op.request, op_name(q.op.kind),
-                      q.index));
-    if (!q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
+          fmt::format("request {} is still {} the {} at operation {}", op.request,
+                      q.active ? "in use by" : "that of", op_name(q.op.kind), q.index));
+    if (q.active && !q.done && is_receive_request(q.op.kind)) withdraw(r, me, op.request, q);
   }
   settle_guess(r, me, op.request, q);
   q = {};
   q.op = op;
   q.index = me.index();
-  q.persistent = op.kind >= OpKind::send_init && op.kind <= OpKind::recv_init;
+  return q;
+}
+
+void Doctor::post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
+  Request& q = new_request(r, me, op);
+  q.persistent = makes_persistent_request(op.kind);
   if (!q.persistent) activate(r, me, q, op.request, me.index(), list);
+}
+
+void Doctor::not_for_launched(std::uint32_t r, const Rank& me, const Op& op, std::int64_t slot) {
+  error(r, me.index(), op,
+        fmt::format("request {} is that of a launched kernel: only a wait may name it", slot));
 }
 
 void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list) {
@@ -145,6 +155,12 @@ void Doctor::request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const
   if (it == me.requests.end())
     return error(r, me.index(), op, fmt::format("request {} does not exist", op.request));
   Request& q = it->second;
+  if (is_nonblocking_collective(q.op.kind))
+    error(
+        r, me.index(), op,
+        fmt::format("request {} is that of the {} at operation {}: MPI lets nobody {} a collective's",
+                    op.request, op_name(q.op.kind), q.index, op.kind == OpKind::cancel ? "cancel" : "free"));
+  if (q.op.kind == OpKind::launch) not_for_launched(r, me, op, op.request);
   if (op.kind == OpKind::cancel) return cancel(r, me, op.request, q);
   // What was freed goes on (MPI completes it in the background); nobody waits for it any more.
   if (q.cancelled && !q.done) withdraw(r, me, op.request, q);
@@ -171,6 +187,7 @@ bool Doctor::complete(std::uint32_t r, Rank& me, const Op& op, std::span<const s
     }
     Request& q = it->second;
     if (!q.active) continue;
+    if (!me.issued && q.op.kind == OpKind::launch && op.kind != OpKind::wait) not_for_launched(r, me, op, s);
     // The completion of a wildcard that was out of sight says what it was.
     if (!me.issued && q.op.peer == kAnySource && is_receive_request(q.op.kind) && op.peer >= 0 &&
         (op.kind == OpKind::wait || op.kind == OpKind::test) && (q.source < 0 || q.guess))
@@ -218,12 +235,7 @@ bool Doctor::collective(std::uint32_t r, Rank& me, const Op& op, std::span<const
       error(r, me.index(), op,
             fmt::format("{} ({})", f.text, trace_.position(RankId(f.other_rank), f.other_op)));
     if (is_nonblocking_collective(op.kind)) {
-      auto& q = me.requests[op.request];
-      if (q.active) error(r, me.index(), op, fmt::format("request {} is still in use", op.request));
-      settle_guess(r, me, op.request, q);
-      q = {};
-      q.op = on;
-      q.index = me.index();
+      Request& q = new_request(r, me, op);
       q.active = true;
       q.instance = arrival.instance;
     }

@@ -193,9 +193,12 @@ class Doctor {
   bool probe(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
   bool complete(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
   bool collective(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
+  // The request that `op` makes, whose slot must hold no other.
+  Request& new_request(std::uint32_t r, Rank& me, const Op& op);
   void post(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
   void activate(std::uint32_t r, Rank& me, Request& q, std::uint32_t slot, std::uint64_t index,
                 std::span<const std::int64_t> list);
+  void not_for_launched(std::uint32_t r, const Rank& me, const Op& op, std::int64_t slot);
   void request_op(std::uint32_t r, Rank& me, const Op& op, std::span<const std::int64_t> list);
 
   // ---- doctor_tasks.cpp

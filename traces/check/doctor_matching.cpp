@@ -188,7 +188,7 @@ void Doctor::correct_choice(std::uint32_t r, Rank& me, std::uint32_t slot, Reque
 
 // Whether it came in time says the completion: at once where that is in sight, else when the rank is there.
 void Doctor::cancel(std::uint32_t r, Rank& me, std::uint32_t slot, Request& q) {
-  if (!q.active) return;
+  if (!q.active || is_nonblocking_collective(q.op.kind)) return;
   if (!is_receive_request(q.op.kind)) {
     q.done = true;
     return;
