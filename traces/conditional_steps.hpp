@@ -163,6 +163,7 @@ class SlotUses {
     const auto at = last_.find(slot);
     return at != last_.end() && at->second > index;
   }
+  void forget() { last_.clear(); }
 
  private:
   std::unordered_map<std::uint32_t, std::uint64_t> last_;  // looked up only, never walked

@@ -117,5 +117,33 @@ TEST(RequestRules, OnlyAWaitNamesALaunchedKernel) {
   }
 }
 
+// A message that is there at its recorded hit only, or at the poll before: what the doctor warns of stops the second replay.
+TEST(RequestRules, ABodyThatUsesASlotInUseStopsWhereItRunsEarlier) {
+  for (const bool same_slot : {false, true})
+    for (const bool early : {false, true}) {
+      MemoryTrace t(2);
+      Op poll{.kind = OpKind::iprobe, .peer = 0, .tag = 5, .amount = 1};
+      t.compute(0, Duration(early ? kUs : 5 * kUs));
+      t.p2p(0, OpKind::send, 1, 5, 8);
+      t.p2p(0, OpKind::recv, 1, 6, 8);
+      t.p2p(0, OpKind::recv, 1, 6, 8);
+      t.p2p(1, OpKind::issend, 0, 6, 8, CommId(0), 0);
+      t.compute(1, Duration(4 * kUs));
+      t.add(1, poll, {2});
+      t.add(1, of_slot(OpKind::wait, 0));
+      poll.flags = traces::kHit;
+      t.add(1, poll, {0, 3, 0, 5, 8});
+      const std::uint32_t slot = same_slot ? 0 : 1;
+      t.p2p(1, OpKind::recv, 0, 5, 8);
+      t.p2p(1, OpKind::isend, 0, 6, 8, CommId(0), slot);
+      t.add(1, of_slot(OpKind::wait, slot));
+      EXPECT_THAT(found(t, traces::Severity::kError), IsEmpty());
+      EXPECT_EQ(found(t, traces::Severity::kWarning),
+                same_slot ? std::vector<std::int64_t>{4} : std::vector<std::int64_t>{});
+      const auto result = run(t);
+      EXPECT_EQ(result.has_value(), !same_slot || !early);
+    }
+}
+
 }  // namespace
 }  // namespace weft::replay::request_rules_test

@@ -1,4 +1,4 @@
-// The trace doctor on what a program may do with its requests (MPI-4.1, 3.7.3, 3.9, 6.12).
+// The trace doctor on what a program may do with its requests (MPI-4.1, 3.7.3, 3.9, 6.12), and on those of conditional steps.
 #include <gtest/gtest.h>
 
 #include "tests/traces/check_programs.hpp"
@@ -81,6 +81,44 @@ TEST(CheckRequests, OnlyAWaitNamesALaunchedKernel) {
                                 : "E 0.1 : rank 0 " + std::string(op_name(kind)) +
                                       ": request 0 is that of a launched kernel: only a wait may name it\n");
   }
+}
+
+// Rank 1 polls, does `between`, and finds the message; its body is a receive and `more`.
+std::string polls(const TempDir& dir, const std::vector<Op>& first, const std::vector<Op>& between,
+                  const std::vector<Op>& more, bool misses = true) {
+  Op poll{.kind = OpKind::iprobe, .peer = 0, .tag = 5, .amount = 1};
+  Program p(dir, 2);
+  p.add(0, send(1, 5, 8));
+  for (const Op& op : first) p.add(1, op);
+  const auto distance = static_cast<std::int64_t>(between.size()) + 1;
+  p.add(1, poll, misses ? std::optional(L{distance}) : std::nullopt);
+  for (const Op& op : between) p.add(1, op);
+  poll.flags = kHit;
+  p.add(1, poll, L{0, static_cast<std::int64_t>(more.size()) + 1, 0, 5, 8}).add(1, recv(0, 5, 8));
+  for (const Op& op : more) p.add(1, op);
+  return p.findings();
+}
+
+TEST(CheckRequests, ABodyUsesNoSlotThatItsRankUsedSinceItsFirstPoll) {
+  const TempDir dir;
+  const auto post = [](std::uint32_t slot) {
+    return with_request(send(kProcNull, 7, 8), OpKind::isend, slot);
+  };
+  const Op compute{.kind = OpKind::compute_time, .amount = 1};
+  EXPECT_EQ(polls(dir, {}, {compute}, {post(0), wait(0)}), "");
+  EXPECT_EQ(polls(dir, {post(1), wait(1)}, {post(0), wait(0)}, {post(1), wait(1)}), "");
+  EXPECT_EQ(polls(dir, {post(1)}, {compute}, {wait(1)}), "") << "it was there at the poll, too";
+  const auto warned = [](int hit, int at, int miss) {
+    return "W 1." + std::to_string(hit) + " : rank 1 iprobe: its body uses request 0 at operation " +
+           std::to_string(at) + ", which operations since the poll at operation " + std::to_string(miss) +
+           " use, too: where it runs at that poll the request may be in use, or not be there yet\n";
+  };
+  // In use at the poll; not yet made there; made and completed between.
+  EXPECT_EQ(polls(dir, {post(0)}, {wait(0)}, {post(0), wait(0)}), warned(3, 5, 1));
+  EXPECT_EQ(polls(dir, {}, {post(0)}, {wait(0)}), warned(2, 4, 0));
+  EXPECT_EQ(polls(dir, {}, {post(0), wait(0)}, {post(0), wait(0)}), warned(3, 5, 0));
+  // Where no poll missed the body runs at its hit.
+  EXPECT_EQ(polls(dir, {post(0)}, {wait(0)}, {post(0), wait(0)}, false), "");
 }
 
 }  // namespace

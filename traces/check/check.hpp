@@ -11,8 +11,9 @@
 // Found: sends nobody receives and receives nobody sends to; messages larger than the receive posted for
 // them; collectives whose members disagree in kind, root or size; peers outside their communicator; waits on
 // requests that do not exist or that stand twice in one call, requests never completed, made where another still is, of collectives
-// and freed or cancelled; polls whose hit is not where they say; recorded matches that their call did not ask for; communicators used
-// by a rank that was given none or has freed them; calls after MPI_Finalize; deadlock cycles named by rank and operation.
+// and freed or cancelled; polls whose hit is not where they say, bodies with requests that others used since the first miss (a warning);
+// recorded matches that their call did not ask for; communicators used by a rank that was given none or has freed them; calls after
+// MPI_Finalize; deadlock cycles named by rank and operation.
 //
 // Matching is MPI's: by (communicator, source, tag), in order, as soon as both sides are posted, whatever their ranks
 // do meanwhile. A receive from any source takes the source and tag that were recorded. Where none were, the first run

@@ -264,7 +264,8 @@ class Doctor {
     find_.add(Severity::kError, r, index, op_name(op.kind), text);
   }
   void tell(std::uint32_t r, std::vector<RankProgram::Fault>& faults) {
-    for (auto& f : faults) find_.add(Severity::kError, r, f.op, op_name(f.kind), f.text);
+    for (auto& f : faults)
+      find_.add(f.warning ? Severity::kWarning : Severity::kError, r, f.op, op_name(f.kind), f.text);
     faults.clear();
   }
   // What is wrong with who takes which message, or waits for whom. Until the first choice all orders are one.

@@ -22,6 +22,8 @@ void RankProgram::see_polls(std::uint64_t index, const Op& op, std::span<const s
                         fmt::format("operation {}, which it says is its hit, is {}", index,
                                     hit ? "that of another poll"
                                         : std::string(op_name(op.kind)) + (poll ? " without a hit" : ""))});
+    else if (!list.empty() && list[1] > 0 && (!in_body_ || in_body_->body.end < index))
+      in_body_ = {{index, index + static_cast<std::uint64_t>(list[1]), op.kind}, miss.op, {}};
     hits_.erase(due);
     next_hit_ = hits_.empty() ? UINT64_MAX : hits_.begin()->first;
   }
@@ -37,6 +39,30 @@ void RankProgram::see_polls(std::uint64_t index, const Op& op, std::span<const s
                       fmt::format("its hit, operation {}, is that of another poll, operation {}", due->first,
                                   due->second.op)});
   next_hit_ = hits_.begin()->first;
+}
+
+// A body that runs at an earlier poll overtakes what stands between: that may still use its slots, or find them used.
+void RankProgram::see_slots(std::uint64_t index, const Op& op, std::span<const std::int64_t> list,
+                            std::vector<Fault>& faults) {
+  if (in_body_ && in_body_->body.end < index) in_body_.reset();
+  if (in_body_ && in_body_->body.hit != index) {
+    const auto see = [&](std::uint32_t slot) {
+      if (!in_body_->named.insert(slot).second || !uses_.since(in_body_->first_miss, slot)) return;
+      faults.push_back(
+          {in_body_->body.hit, in_body_->body.kind,
+           fmt::format(
+               "its body uses request {} at operation {}, which operations since the poll at operation {} "
+               "use, too: where it runs at that poll the request may be in use, or not be there yet",
+               slot, index, in_body_->first_miss),
+           true});
+    };
+    if (op.request != kNoRequest) see(op.request);
+    for (const std::int64_t slot : listed_requests(op, list)) see(static_cast<std::uint32_t>(slot));
+  }
+  if (hits_.empty() && !in_body_)
+    uses_.forget();
+  else
+    uses_.add(index, op, list);
 }
 
 void RankProgram::see_requests(std::uint64_t index, const Op& op, std::span<const std::int64_t> list,

@@ -1,9 +1,9 @@
-// What is wrong with the program of one rank whatever the others do: polls whose hit is not where they say, a request that
-// one call completes twice, communicators that are used after they were freed, calls after MPI_Finalize. Used by the trace
-// doctor (check.hpp).
+// What is wrong with the program of one rank whatever the others do: polls whose hit is not where they say, bodies whose
+// requests others use since the poll that missed, a request that one call completes twice, communicators that are used after they were
+// freed, calls after MPI_Finalize. Used by the trace doctor (check.hpp).
 //
-// Memory: the hits that polls wait for, and the communicators of the rank. O(log polls) a poll, O(list x log) a list of
-// requests, else O(1).
+// Memory: the hits that polls wait for, meanwhile the request slots named, and the communicators of the rank. O(log polls) a poll,
+// O(list x log) a list of requests, O(1) a request named while hits are waited for, else O(1).
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,10 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "traces/conditional_steps.hpp"
 #include "traces/op.hpp"
 #include "traces/request_book.hpp"
 #include "traces/trace.hpp"
@@ -26,6 +28,8 @@ class RankProgram {
     std::uint64_t op;  // index in the rank's program
     OpKind kind;
     std::string text;
+    // As it ran the program is right; a replay in which a message comes earlier may not be.
+    bool warning = false;
   };
 
   // Operation `index` of the rank, which is well formed; each once, in order.
@@ -33,6 +37,7 @@ class RankProgram {
            const std::vector<Communicator>& communicators, std::vector<Fault>& faults) {
     const bool poll = op.kind == OpKind::iprobe || op.kind == OpKind::improbe;
     if (poll || index >= next_hit_) see_polls(index, op, list, faults);
+    if (!hits_.empty() || in_body_) see_slots(index, op, list, faults);
     if (is_completion(op.kind) && list.size() > 1) see_requests(index, op, list, faults);
     if (uses_communicator(op.kind) && op.comm != at_hand_) see_communicator(index, op, communicators, faults);
     if (op.kind >= OpKind::comm_split) see_life(index, op);
@@ -55,6 +60,8 @@ class RankProgram {
     Op poll;
   };
   void see_polls(std::uint64_t index, const Op& op, std::span<const std::int64_t> list,
+                 std::vector<Fault>& faults);
+  void see_slots(std::uint64_t index, const Op& op, std::span<const std::int64_t> list,
                  std::vector<Fault>& faults);
   void see_requests(std::uint64_t index, const Op& op, std::span<const std::int64_t> list,
                     std::vector<Fault>& faults);
@@ -80,6 +87,14 @@ class RankProgram {
     OpKind kind{};
   };
   Body body_;  // the one that reaches furthest
+  struct OpenBody {
+    Body body;
+    std::uint64_t first_miss = 0;
+    std::unordered_set<std::uint32_t> named;  // slots
+  };
+  // The body that the rank is in, of a poll that missed; polls within one are not polled where it runs earlier.
+  std::optional<OpenBody> in_body_;
+  SlotUses uses_;  // since the first of its polls, or of those whose hits are to come
   std::vector<std::int64_t> sorted_;
   std::unordered_map<std::uint32_t, CommState> communicators_;
   CommId at_hand_{0};  // used before, and not freed
