@@ -235,22 +235,23 @@ bool Transfers::lacks_its_receive(std::uint32_t rank, Target target) {
   return m.src == rank && m.send_target.value == target.value && (m.state & kMatched) == 0;
 }
 
-void Transfers::forget(std::uint32_t rank, Target target, std::uint32_t recv) {
+bool Transfers::forget(std::uint32_t rank, Target target, std::uint32_t recv) {
   if (audit_ != nullptr) audit_->forgotten(rank, target);
   if (const std::uint32_t i = of_requests_.find(rank, target, messages_); i != kNone) {
     Message& m = messages_[i];
     (m.src == rank && m.send_target.value == target.value ? m.send_target : m.recv_target).value =
         Target::kNobody;
-    return of_requests_.remove(rank, target);
+    of_requests_.remove(rank, target);
+    return true;
   }
   if (recv < matcher_.receives().rows()) {
     PostedRecv& v = matcher_.receives()[recv];
     if (v.rank == rank && v.target.value == target.value) {
       v.target.value = Target::kNobody;
-      return;
+      return true;
     }
   }
-  collectives_.forget(rank, target);
+  return false;
 }
 
 }  // namespace weft::replay

@@ -82,8 +82,8 @@ class Transfers {
   std::uint32_t post_recv(std::uint32_t rank, std::int32_t source, std::uint32_t context, std::int32_t tag,
                           std::int64_t bytes, Target target);
   // Nobody asks for that request any more: what is under way goes on, and nobody is told of its end. `recv`: what post_recv() returned for
-  // it, if it is a receive. O(1), but the first time O(messages under way), and for a collective's O(collectives).
-  void forget(std::uint32_t rank, Target target, std::uint32_t recv);
+  // it, if it is a receive. False: it is none of a message. O(1), but the first time O(messages under way).
+  bool forget(std::uint32_t rank, Target target, std::uint32_t recv);
   // Whether that request is a send whose receive has not come, and that waits for it. Complexity as of forget().
   [[nodiscard]] bool lacks_its_receive(std::uint32_t rank, Target target);
   // Takes back the receive of that request, if nothing matched it yet; `recv` is what post_recv() returned.

@@ -70,10 +70,11 @@ class CollectiveRuns {
     ranks_.make_collective_ready(run);
   }
 
-  // Nobody asks for that request of rank r any more.
-  void forget(std::uint32_t r, Target t) {
-    for (Run& c : runs_)
-      if (c.rank == r && c.target.value == t.value) c.target.value = Target::kNobody;
+  // Nobody asks any more for that request of rank r, if `run` is to tell it of its end.
+  void forget(std::uint32_t run, std::uint32_t r, Target t) {
+    if (run >= runs_.size()) return;
+    Run& c = runs_[run];
+    if (c.rank == r && c.target.value == t.value) c.target.value = Target::kNobody;
   }
   [[nodiscard]] std::vector<CollectiveUse> algorithms_used() const { return choices_.used(); }
   // Who is told when `run` is over.

@@ -205,7 +205,12 @@ Step Operations::irecv(std::uint32_t r, Rank& k, const Op& op) {
 // What is still under way goes on, and nobody is told of its end (MPI-3.1, section 3.7.3).
 Step Operations::request_free(std::uint32_t r, Rank& k, const Op& op) {
   if (k.requests.is_launched(op.request)) return not_for_launched(r, op, op.request);
-  if (k.requests.is_active(op.request)) transfers_.forget(r, Target{op.request}, k.requests.row(op.request));
+  if (k.requests.is_active(op.request)) {
+    const std::uint32_t row = k.requests.row(op.request);
+    const bool receive = k.requests.is_receive(op.request);
+    if (!transfers_.forget(r, Target{op.request}, receive ? row : kNone) && !receive)
+      collectives_.forget(row, r, Target{op.request});
+  }
   k.requests.release(op.request);
   return Step::kDone;
 }

@@ -112,7 +112,9 @@ class Operations {
   // Calls the collective, whose end `target` is told.
   void call_collective(std::uint32_t r, const Op& op, Target target) {
     const std::uint32_t run = collectives_.begin(r, op, target);
-    if (run != kNone) collectives_.advance(run, transfers_);
+    if (run == kNone) return;
+    if (target.value < Target::kBlocking) ranks_[r].requests.stands_in(target.value, run);
+    collectives_.advance(run, transfers_);
   }
   // CPU time `d` of this rank passes, for `cause`, then the operation goes on at `next`.
   Step pay(std::uint32_t r, Rank& k, Elapsed d, Cause cause, Stage next) {

@@ -75,7 +75,8 @@ class RequestRows {
   [[nodiscard]] const traces::Op& operation(std::uint32_t slot) const { return ops_[slot]; }
   [[nodiscard]] Note& note(std::int64_t slot) { return rows_[slot].note; }
 
-  // Where its receive waits, a number of whoever posted it, until it is complete; 0 if nobody said. REQUIRES: active.
+  // Where its receive waits, or which run its collective is, a number of whoever posted it, until it is complete; 0 if nobody said.
+  // REQUIRES: active.
   void stands_in(std::uint32_t slot, std::uint32_t row) { rows_[slot].bytes = row; }
   [[nodiscard]] std::uint32_t row(std::uint32_t slot) const {
     return static_cast<std::uint32_t>(rows_[slot].bytes);

@@ -165,5 +165,49 @@ TEST(DeepQueues, FreedRequestsTellNobody) {
   }
 }
 
+// Many collectives under way, some of them freed, whose slots serve others meanwhile: each of these ends as it does in a slot of its
+// own where nothing was freed, which is after all collectives.
+TEST(DeepQueues, FreedCollectivesTellNobody) {
+  constexpr std::uint32_t kMany = 300;
+  std::vector<ReplayResult> results;
+  for (const bool freed : {true, false}) {
+    MemoryTrace t(2);
+    for (const std::uint32_t r : {0u, 1u}) {
+      Rng rng(1);
+      std::vector<std::int64_t> first, last;
+      const auto late = [&](OpKind kind) {
+        for (const std::int64_t slot : last)
+          t.p2p(r, kind, static_cast<std::int32_t>(1 - r), static_cast<std::int32_t>(slot), kSmall);
+      };
+      for (std::uint32_t i = 0; i < kMany; ++i) {
+        t.add(r, {.kind = OpKind::iallreduce, .peer = kAnySource, .amount = kLarge, .request = i});
+        if (rng.below(3) == 0) t.compute(r, Duration(kMicro));
+        if (rng.below(2) == 0) {
+          first.push_back(i);
+          continue;
+        }
+        const std::uint32_t slot = freed ? i : kMany + i;
+        last.push_back(slot);
+        if (freed) t.add(r, {.kind = OpKind::request_free, .request = i});
+        t.p2p(r, OpKind::irecv, static_cast<std::int32_t>(1 - r), static_cast<std::int32_t>(slot), kSmall,
+              CommId(0), slot);
+      }
+      t.add(r, {.kind = OpKind::waitall}, first);
+      t.compute(r, Duration((1 + r) * 1'000'000 * kMicro));
+      if (r == 1) late(OpKind::send);
+      t.add(r, {.kind = OpKind::waitall}, last);
+      if (r == 0) late(OpKind::send);
+    }
+    ReplayOptions o;
+    o.raw = RawMode::kOff;
+    results.push_back(replayed(t, microsecond_platform(), o));
+    EXPECT_TRUE(results.back().finished);
+  }
+  for (const std::uint32_t r : {0u, 1u}) {
+    EXPECT_GT(results[0].ranks[r].finish, Duration(2'000'000 * kMicro));
+    EXPECT_EQ(results[0].ranks[r].finish, results[1].ranks[r].finish);
+  }
+}
+
 }  // namespace
 }  // namespace weft::replay

@@ -192,8 +192,12 @@ TEST(CollectiveRuns, CallsOnOneCommunicatorMeetInTheirOrder) {
     EXPECT_TRUE(w.ranks[r].requests.is_active(0));
     EXPECT_FALSE(w.ranks[r].requests.is_active(1)) << r;
   }
-  w.runs.forget(1, Target{0});
+  // A run tells no other request than its own.
+  for (const std::uint32_t run : {first[2], second[1], 6u}) w.runs.forget(run, 1, Target{0});
+  for (const std::uint32_t run : {first[2], first[1]}) EXPECT_EQ(w.runs.target(run).value, 0u);
+  w.runs.forget(first[1], 1, Target{0});
   EXPECT_EQ(w.runs.target(first[1]).value, Target::kNobody);
+  EXPECT_EQ(w.runs.target(first[2]).value, 0u);
   for (const std::uint32_t run : first) w.runs.advance(run, w);
   w.play();
   EXPECT_FALSE(w.ranks[0].requests.is_active(0));
