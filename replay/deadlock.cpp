@@ -18,6 +18,8 @@ using traces::Op;
 using traces::OpKind;
 
 constexpr std::size_t kNoRow = ~std::size_t{0};
+constexpr std::size_t kRanksInSummary = 3;  // that wait, where they are no cycle
+constexpr std::size_t kPeersInText = 10;
 
 // "recv from 3 tag 7 on world"
 std::string describe(const Op& op, const Communicators& comms) {
@@ -54,10 +56,10 @@ class Blocked {
     } else if (!t.is_activity() && !at_.waits.is_awaited(rank, t)) {
       return;
     }
-    auto& list = waits(rank);
-    if (std::find(list.begin(), list.end(), RankId(peer)) == list.end()) list.push_back(RankId(peer));
+    waits(rank).push_back(RankId(peer));
     if (sends && !of_collective && tests_[row_[rank]]) first_test_ = std::min(first_test_, row_[rank]);
   }
+  // With repetitions.
   std::vector<RankId>& waits(std::uint32_t rank) { return report_.blocked[row_[rank]].waits_for; }
   // The first rank that waits where the recorded program was told at once that its send is over; null: there is none.
   [[nodiscard]] const BlockedRank* first_test_of_a_send() const {
@@ -152,7 +154,10 @@ DeadlockReport explain_deadlock(const Standstill& at, std::vector<std::string>& 
   DeadlockReport report;
   Blocked blocked(at, report);
   find_waits(at, blocked);
-  for (BlockedRank& b : report.blocked) std::sort(b.waits_for.begin(), b.waits_for.end());
+  for (BlockedRank& b : report.blocked) {
+    std::sort(b.waits_for.begin(), b.waits_for.end());
+    b.waits_for.erase(std::unique(b.waits_for.begin(), b.waits_for.end()), b.waits_for.end());
+  }
   report.cycle = first_cycle(report.blocked, blocked);
   if (const BlockedRank* b = blocked.first_test_of_a_send())
     warnings.push_back(fmt::format(
@@ -176,14 +181,24 @@ std::string ReplayResult::finding() const {
   return s + r;
 }
 
+std::string BlockedRank::text() const {
+  std::string s = fmt::format("rank {} in {} (operation {}{}{}) waits for ", rank.index(), op, op_index,
+                              position.empty() ? "" : ", ", position);
+  if (waits_for.empty()) return s + "something that never comes";
+  const std::size_t named = std::min(waits_for.size(), kPeersInText);
+  s += waits_for.size() == 1 ? "rank" : "ranks";
+  for (std::size_t i = 0; i < named; ++i) s += fmt::format("{} {}", i == 0 ? "" : ",", waits_for[i].index());
+  return waits_for.size() == named ? s : s + fmt::format(" and {} more", waits_for.size() - named);
+}
+
 std::string DeadlockReport::summary() const {
   if (blocked.empty()) return "no rank is blocked";
   const std::string waiting = counted(blocked.size(), "rank") + (blocked.size() == 1 ? " waits" : " wait");
   if (cycle.empty()) {
-    const BlockedRank& b = blocked.front();
-    return fmt::format(
-        "deadlock: {} forever; rank {} in {} (operation {}, {}) waits for something that never comes",
-        waiting, b.rank.index(), b.op, b.op_index, b.position);
+    std::string s = fmt::format("deadlock: {} forever", waiting);
+    const std::size_t named = std::min(blocked.size(), kRanksInSummary);
+    for (std::size_t i = 0; i < named; ++i) s += "; " + blocked[i].text();
+    return blocked.size() == named ? s : s + fmt::format("; and {} more", blocked.size() - named);
   }
   std::string s = fmt::format("deadlock: {} forever; cycle: ", waiting);
   for (std::size_t i : cycle) {

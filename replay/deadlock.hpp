@@ -2,7 +2,7 @@
 //
 // A rank waits for the other side of every message of its own that is not over and that it must wait for, for the
 // source of a probe, for the members of a series that did not come. The cycle is the first that a depth-first search
-// from the lowest rank finds. Complexity: O(live messages + receives + waits), once a replay.
+// from the lowest rank finds. Complexity: O(n log n) of live messages + receives + waits, once a replay.
 #pragma once
 
 #include <string>

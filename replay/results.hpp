@@ -87,9 +87,11 @@ struct EngineStats {
 struct BlockedRank {
   RankId rank;
   std::uint64_t op_index = 0;
-  std::string op;        // "recv from 3 tag 7 on world"
-  std::string position;  // place in the trace
-  std::vector<RankId> waits_for;
+  std::string op;                 // "recv from 3 tag 7 on world"
+  std::string position;           // place in the trace
+  std::vector<RankId> waits_for;  // ascending; none: any rank, or nothing that another could do
+  // "rank 0 in recv from 3 tag 7 on world (operation 5, t.weft@...) waits for rank 3"; names the first ranks of many.
+  [[nodiscard]] std::string text() const;
 };
 struct DeadlockReport {
   std::vector<BlockedRank> blocked;  // all of them, by rank

@@ -208,16 +208,7 @@ std::string model_lines(const predict::RunFacts& run) {
 }  // namespace
 
 std::string deadlock_text(const replay::DeadlockReport& deadlock) {
-  const auto line = [&](std::size_t i) {
-    const auto& b = deadlock.blocked[i];
-    std::string waits;
-    for (std::size_t k = 0; k < std::min(b.waits_for.size(), kTextBlocked); ++k)
-      waits += fmt::format("{}{}", waits.empty() ? "" : ", ", b.waits_for[k].index());
-    if (b.waits_for.size() > kTextBlocked) waits += "...";
-    return fmt::format("  rank {} in {} (operation {}{}{}) waits for {}\n", b.rank.index(), b.op, b.op_index,
-                       b.position.empty() ? "" : ", ", b.position,
-                       waits.empty() ? "something that never comes" : "rank " + waits);
-  };
+  const auto line = [&](std::size_t i) { return "  " + deadlock.blocked[i].text() + "\n"; };
   std::string out = fmt::format("{} {} forever", counted(deadlock.blocked.size(), "rank"),
                                 deadlock.blocked.size() == 1 ? "waits" : "wait");
   if (!deadlock.cycle.empty()) {

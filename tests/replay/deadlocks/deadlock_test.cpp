@@ -18,7 +18,7 @@ constexpr std::int64_t kUs = 1'000'000;
 
 ReplayResult run(MemoryTrace& t, RawMode mode = RawMode::kEager, const ReplayOptions& base = {}) {
   static const topology::Platform crossbar =
-      topology::load_platform("crossbar:n=8,bw=12.5GB/s,lat=1us").value();
+      topology::load_platform("crossbar:n=16,bw=12.5GB/s,lat=1us").value();
   ReplayOptions o = base;
   o.raw = mode;
   auto r = replay(t, crossbar, testing::first_hosts(t.header().ranks), o);
@@ -150,6 +150,43 @@ TEST(Deadlock, AReceiveThatNothingAnswersIsReportedWithoutACycle) {
   EXPECT_TRUE(r.deadlock.cycle.empty());
   ASSERT_EQ(r.deadlock.blocked.size(), 1u);
   EXPECT_EQ(r.deadlock.blocked[0].op, "recv from 1 tag 4 on world");
+  EXPECT_EQ(r.deadlock.summary(),
+            "deadlock: 1 rank waits forever; rank 0 in recv from 1 tag 4 on world (operation 0, " +
+                t.position(RankId(0), 0) + ") waits for rank 1");
+  MemoryTrace any(2);
+  any.p2p(0, OpKind::recv, traces::kAnySource, 4, 10);
+  EXPECT_EQ(run(any).deadlock.summary(),
+            "deadlock: 1 rank waits forever; rank 0 in recv from any source tag 4 on world (operation 0, " +
+                any.position(RankId(0), 0) + ") waits for something that never comes");
+}
+
+TEST(Deadlock, WithoutACycleTheFirstRanksThatWaitAreNamedAndWhoThatIsFor) {
+  MemoryTrace t(14);
+  // Rank 0 waits twice for each of rank 2 to 13, rank 1 for 13 and 12; all others but 13 wait for 13, which ends.
+  std::vector<std::int64_t> slots;
+  for (int twice = 0; twice < 2; ++twice)
+    for (std::int32_t peer = 13; peer > 1; --peer) {
+      slots.push_back(static_cast<std::int64_t>(slots.size()));
+      t.p2p(0, OpKind::irecv, peer, 1, 8, CommId(0), static_cast<std::uint32_t>(slots.back()));
+    }
+  t.add(0, {.kind = OpKind::waitall}, slots);
+  for (const std::uint32_t slot : {0u, 1u})
+    t.p2p(1, OpKind::irecv, 13 - static_cast<std::int32_t>(slot), 1, 8, CommId(0), slot);
+  t.add(1, {.kind = OpKind::waitall}, {0, 1});
+  for (std::uint32_t r = 2; r < 13; ++r) t.p2p(r, OpKind::recv, 13, 1, 8);
+  const auto r = run(t);
+  EXPECT_TRUE(r.deadlock.cycle.empty());
+  ASSERT_EQ(r.deadlock.blocked.size(), 13u);
+  std::vector<RankId> others;
+  for (std::uint32_t peer = 2; peer < 14; ++peer) others.emplace_back(peer);
+  EXPECT_EQ(r.deadlock.blocked[0].waits_for, others);
+  const auto at = [&](std::uint32_t rank, std::uint64_t op) { return t.position(RankId(rank), op); };
+  EXPECT_EQ(
+      r.deadlock.summary(),
+      "deadlock: 13 ranks wait forever; rank 0 in waitall (operation 24, " + at(0, 24) +
+          ") waits for ranks 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more; rank 1 in waitall (operation 2, " +
+          at(1, 2) + ") waits for ranks 12, 13; rank 2 in recv from 13 tag 1 on world (operation 0, " +
+          at(2, 0) + ") waits for rank 13; and 10 more");
 }
 
 }  // namespace
