@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "core/rng.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/memory_trace.hpp"
+#include "tests/support/seed.hpp"
 #include "tests/traces/archive_testing.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/formats.hpp"
@@ -313,6 +317,64 @@ TEST(Export, TextShowsWhatWildcardsTook) {
             "0 recv 0 24 7 world\n0 recv any 64 any world\n"
             "0 probe 0 24 7 world\n0 probe any 0 any world\n0 recv_init any 64 any world\n"
             "0 start 0 64 7 world\n0 waitall - - - -\n0 start any 64 any world\n0 waitall - - - -\n");
+}
+
+// The name of each line's communicator, read back: those of a rank are named alike if and only if they are the same.
+TEST(Export, TextNamesEachCommunicatorOfARankByANameOfItsOwn) {
+  const TempDir dir;
+  const std::vector<std::string> given = {"split1",      "split2",      "split1", "split3",
+                                          "persistent1", "persistent1", "row",    "row",
+                                          "row.2",       "world",       "",       "split"};
+  for (const std::uint64_t seed : support::seeds_to(20)) {
+    SCOPED_TRACE("WEFT_SEED=" + std::to_string(seed));
+    Rng rng(seed);
+    weft::testing::MemoryTrace t(2);
+    for (const std::string& name : given) (void)t.add_comm(name, {0, 1});
+    std::vector<std::uint32_t> used[2];
+    for (const std::uint32_t r : {0u, 1u}) {
+      std::set<std::uint32_t> left;  // not used yet: MPI makes a communicator before it is used
+      for (std::uint32_t c = 1; c <= given.size(); ++c) left.insert(c);
+      for (int i = 0; i < 60; ++i) {
+        const auto c = static_cast<std::uint32_t>(rng.below(given.size() + 1));
+        const bool made = left.erase(c) != 0 && rng.below(2) == 0;
+        if (made)
+          t.add(r, {.kind = OpKind::comm_dup, .amount = static_cast<std::int64_t>(c)});
+        else
+          t.collective(r, OpKind::bcast, 0, 8, CommId(c));
+        used[r].push_back(made ? 0 : c);
+      }
+    }
+    ASSERT_TRUE(export_trace(t, "text", dir.path("t.txt")));
+    std::istringstream in(slurp(dir.path("t.txt")));
+    for (const std::uint32_t r : {0u, 1u}) {
+      std::map<std::string, std::uint32_t> of_name;
+      std::map<std::uint32_t, std::string> of_comm;
+      for (const std::uint32_t c : used[r]) {
+        std::string line;
+        ASSERT_TRUE(std::getline(in, line));
+        const std::string name = line.substr(line.rfind(' ') + 1);
+        EXPECT_EQ(of_name.try_emplace(name, c).first->second, c) << line;
+        EXPECT_EQ(of_comm.try_emplace(c, name).first->second, name) << line;
+      }
+      EXPECT_EQ(of_comm[0], "world");
+    }
+  }
+}
+
+// MPI_Comm_idup leaves no operation that makes its communicator, nor do persistent collectives.
+TEST(Export, TextCountsCommunicatorsThatNoOperationMakesWithThoseThatOneDoes) {
+  const TempDir dir;
+  weft::testing::MemoryTrace t(1);
+  const CommId idup = t.add_comm("split1", {0}), dup = t.add_comm("split2", {0});
+  const CommId other_ranks[] = {t.add_comm("persistent1", {0}), t.add_comm("persistent1", {0})};
+  const CommId row = t.add_comm("row 1", {0});
+  t.add(0, {.kind = OpKind::comm_dup, .amount = static_cast<std::int64_t>(dup.index())});
+  for (const CommId c : {idup, dup, other_ranks[1], other_ranks[0], row})
+    t.collective(0, OpKind::barrier, kAnySource, 0, c);
+  ASSERT_TRUE(export_trace(t, "text", dir.path("t.txt")));
+  EXPECT_EQ(slurp(dir.path("t.txt")),
+            "0 comm_dup - - - world\n0 barrier - - - split2\n0 barrier - - - split1\n"
+            "0 barrier - - - persistent1\n0 barrier - - - persistent2\n0 barrier - - - row 1\n");
 }
 
 TEST(Export, TextOfHplHoldsTheMessagesThatAnotherRecorderSaw) {

@@ -2,7 +2,9 @@
 // traces (docs/trace-format.md, "Text export"). Failed probes and regions print nothing.
 #include <fmt/format.h>
 
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/append_text.hpp"
 #include "traces/exports/export.hpp"
@@ -21,19 +23,37 @@ class TextWriter {
   void begin_rank(std::uint32_t rank) {
     rank_ = rank;
     names_.clear();
-    created_ = 0;
+    taken_ = {"world"};
+    same_name_.clear();
+    splits_ = persistent_ = 0;
     requests_ = {};
     index_ = 0;
   }
   void write(const Op& op, std::span<const std::int64_t> list);
 
  private:
-  // The world, else split<k> by order of creation on this rank; a communicator that the rank never made keeps
-  // its name.
-  std::string comm_name(CommId c) const {
-    if (c.index() == 0) return "world";
-    const auto it = names_.find(c.index());
-    return it != names_.end() ? it->second : trace_.communicators()[c.index()].name;
+  // Each communicator of a rank has a name of its own there: the world, split<k> for the k-th that the rank makes, else what the trace
+  // calls it. A recording calls those that no operation makes (of MPI_Comm_idup, of persistent collectives) by the count of their first
+  // member, which two may share: they are counted on this rank, from their first use on.
+  const std::string& comm_name(CommId c) {
+    const auto [it, fresh] = names_.try_emplace(c.index());
+    if (fresh)
+      it->second = c.index() == 0 ? "world" : name_of_not_made(trace_.communicators()[c.index()].name);
+    return it->second;
+  }
+  std::string name_of_not_made(const std::string& given) {
+    const auto is = [&](std::string_view word) {
+      return given.starts_with(word) && given.size() > word.size() &&
+             given.find_first_not_of("0123456789", word.size()) == std::string::npos;
+    };
+    if (given.empty() || is("split")) return fmt::format("split{}", ++splits_);
+    if (is("persistent")) return fmt::format("persistent{}", ++persistent_);
+    std::uint32_t& n = same_name_[given];
+    std::string name;
+    do {
+      name = ++n == 1 ? given : fmt::format("{}.{}", given, n);
+    } while (!taken_.insert(name).second);
+    return name;
   }
   void line(std::string_view op, std::string_view peer, std::string_view bytes, std::string_view tag,
             std::string_view comm) {
@@ -52,7 +72,9 @@ class TextWriter {
   std::string& out_;
   std::uint32_t rank_ = 0;
   std::unordered_map<std::uint32_t, std::string> names_;
-  std::uint32_t created_ = 0;
+  std::unordered_set<std::string> taken_;                     // of those that are not counted
+  std::unordered_map<std::string, std::uint32_t> same_name_;  // so many have that name in the trace
+  std::uint32_t splits_ = 0, persistent_ = 0;
   RequestBook requests_;
   std::uint64_t index_ = 0;
 };
@@ -101,8 +123,8 @@ void TextWriter::write(const Op& op, std::span<const std::int64_t> list) {
          comm_name(op.comm));
   } else if (is_comm_create(op.kind) || op.kind == OpKind::comm_free) {
     line(name, "-", "-", "-", comm_name(op.comm));
-    if (is_comm_create(op.kind) && op.amount >= 0)
-      names_[static_cast<std::uint32_t>(op.amount)] = fmt::format("split{}", ++created_);
+    if (is_comm_create(op.kind) && op.amount > 0)
+      names_[static_cast<std::uint32_t>(op.amount)] = fmt::format("split{}", ++splits_);
   } else if (op.kind != OpKind::region_begin && op.kind != OpKind::region_end) {
     line(name, "-", "-", "-", "-");
   }
