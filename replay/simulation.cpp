@@ -67,9 +67,11 @@ void Simulation::run_rank(std::uint32_t r) {
       auto fetched = fetch(k);
       if (!fetched) return agenda_.fail(std::move(fetched).error());
       if (*fetched == nullptr) {
-        if (tasks_.unawaited(r))
+        if (const auto last = tasks_.unawaited(r)) {
+          k.pc = *last;
           return agenda_.fail(
-              ranks_.bad_operation(r, "the program ends before its tasks: a task_wait must follow them"));
+              ranks_.bad_operation(r, "the program ends before this task: no task_wait stands behind it"));
+        }
         return ranks_.finish(k, agenda_.now());
       }
     }
@@ -257,6 +259,7 @@ void Simulation::collect_ranks(ReplayResult& out) {
       k.finish = last_;
       if (k.stage != Stage::kFresh) {
         k.spend(k.part, last_ - k.blocked_since);
+        tasks_.show_rest(r);
         if (options_.on_hang) options_.on_hang(RankId(r), k.pc, k.op_start.rounded(), last_.rounded());
       }
     }

@@ -380,7 +380,8 @@ Step Operations::collective(std::uint32_t r, Rank& k, const Op& op) {
 Step Operations::task(std::uint32_t r, Rank& k, const Op& op) {
   if (!tasks_.add(r, op, k.program.list(k.pc, op)))
     return bad(r, fmt::format("{} after a task that does not stand before it", traces::op_name(op.kind)));
-  return agenda_.failed() ? Step::kBlocked : Step::kDone;
+  ++k.pc;  // it is over, and shown, when the task is
+  return Step::kSkip;
 }
 
 Step Operations::task_wait(std::uint32_t r, Rank& k) {

@@ -51,7 +51,7 @@ bool Tasks::add(std::uint32_t r, const traces::Op& op, std::span<const std::int6
   t.kind = op.kind;
   t.cpu = static_cast<std::uint8_t>(l.cpu);
   t.amount = op.amount;
-  t.op = ranks_[r].pc;
+  t.op = line.last_op = ranks_[r].pc;
   if (line.cpus.size() <= l.cpu) line.cpus.resize(l.cpu + std::size_t{1});
   for (const std::int64_t d : l.after) {
     const auto up = static_cast<std::uint64_t>(d < 0 ? -d : d);
@@ -115,26 +115,31 @@ void Tasks::over(std::uint32_t task) {
   line.rows[tasks_[task].number] = kNone;
   if (--line.left == 0 && std::exchange(line.waits, false)) {
     line.rows.clear();
+    show_rest(r);
     ranks_[r].pending = 0;
     hindsight_.woken_by_task(r, task);
     ranks_.make_ready(r);
   }
   hindsight_.task_ends(task);
   free_.push_back(task);
+  ranks_.count_ops(1);
 }
 
 void Tasks::list(Line& line, std::uint32_t cpu) {
   if (!std::exchange(line.cpus[cpu].listed, true)) line.free_cpus.push_back(cpu);
 }
 
-std::uint64_t Tasks::turn_of(Line& line, const Task& t) {
+std::uint64_t Tasks::turn_of(Line& line, const Cpu& cpu, const Task& t) {
   const bool posts = t.kind == OpKind::task_recv && !t.begun;
-  if (posts || time_of(t) == kNoTime) return t.number;
+  // A send that costs nothing holds up nobody, but does not go before those who wait.
+  const bool sends = t.kind == OpKind::task_send;
+  const bool free = time_of(t) == kNoTime;
+  if (posts || (free && (!sends || !cpu.waited_for(agenda_.now())))) return t.number;
   if (agenda_.now() != line.last) {
     line.last = agenda_.now();
     ++line.instants;
   }
-  const std::uint64_t kind = t.kind == OpKind::task_recv ? 0 : t.kind == OpKind::task_send ? 1 : 2;
+  const std::uint64_t kind = free ? 0 : t.kind == OpKind::task_recv ? 1 : sends ? 2 : 3;
   static_assert(traces::kMaxTasks <= std::int64_t{1} << 30);
   return kTakesTime | std::uint64_t{line.instants} << 32 | kind << 30 | t.number;
 }
@@ -147,8 +152,9 @@ bool Tasks::later(std::uint32_t a, std::uint32_t b) const {
 void Tasks::queue_up(std::uint32_t task) {
   Task& t = tasks_[task];
   Line& line = lines_[t.rank];
-  t.turn = turn_of(line, t);
   Cpu& cpu = line.cpus[t.cpu];
+  t.turn = turn_of(line, cpu, t);
+  if (!takes_no_time(t)) cpu.joins(agenda_.now());
   cpu.waiting.push_back(task);
   std::push_heap(cpu.waiting.begin(), cpu.waiting.end(), [this](auto a, auto b) { return later(a, b); });
   if (cpu.busy == kNone) list(line, t.cpu);
@@ -156,6 +162,7 @@ void Tasks::queue_up(std::uint32_t task) {
 
 bool Tasks::give_turns(std::uint32_t r, Line& line) {
   std::size_t kept = 0;
+  const auto first = static_cast<std::ptrdiff_t>(line.happened.size());
   for (const std::uint32_t c : line.free_cpus) {
     Cpu& cpu = line.cpus[c];
     while (cpu.busy == kNone && !cpu.waiting.empty() && takes_no_time(tasks_[cpu.waiting.front()]))
@@ -166,6 +173,10 @@ bool Tasks::give_turns(std::uint32_t r, Line& line) {
       cpu.listed = false;
   }
   line.free_cpus.resize(kept);
+  // Posts of several cpus go in the order of the program, too.
+  std::sort(line.happened.begin() + first, line.happened.end(), [this](const Happened& a, const Happened& b) {
+    return tasks_[a.task].number < tasks_[b.task].number;
+  });
   if (!line.happened.empty() || !line.ready.empty()) return true;
   if (line.free_cpus.empty()) return false;
   if (!line.may_work) {
@@ -177,10 +188,11 @@ bool Tasks::give_turns(std::uint32_t r, Line& line) {
         return later(line.cpus[a].waiting.front(), line.cpus[b].waiting.front());
       });
   Cpu& cpu = line.cpus[*next];
+  take_turn(line, cpu);
+  if (cpu.busy == kNone) return true;  // a send that costs nothing
   *next = line.free_cpus.back();
   line.free_cpus.pop_back();
   cpu.listed = false;
-  take_turn(line, cpu);
   return true;
 }
 
@@ -188,6 +200,8 @@ void Tasks::take_turn(Line& line, Cpu& cpu) {
   std::pop_heap(cpu.waiting.begin(), cpu.waiting.end(), [this](auto a, auto b) { return later(a, b); });
   const std::uint32_t task = cpu.waiting.back();
   cpu.waiting.pop_back();
+  if (!takes_no_time(tasks_[task]))
+    cpu.leaves(instant_of(tasks_[task]) == line.instants && line.last == agenda_.now());
   hindsight_.task_has_turn(task, cpu.before);
   const Task& t = tasks_[task];
   const bool posts = !t.begun && t.kind == OpKind::task_recv;
@@ -212,7 +226,7 @@ void Tasks::timer(std::uint32_t task) {
   const bool sends = t.kind == OpKind::task_send;
   std::optional<Cause> cause;
   if (t.kind != OpKind::task_compute) cause = sends ? Cause::kSendOverhead : Cause::kRecvOverhead;
-  hindsight_.task_worked(task, t.rank, cause, cpu.before);
+  hindsight_.task_worked(task, t.rank, t.op, cause, cpu.before);
   if (!cpu.waiting.empty()) list(line, t.cpu);
   note(t.rank, sends ? What::kPost : What::kOver, task);
 }
@@ -241,7 +255,23 @@ void Tasks::show(std::uint32_t r, Part part) {
     op = t.op;
     break;
   }
-  options_.on_op(RankId(r), op, ranks_[r].blocked_since.rounded(), agenda_.now().rounded());
+  Line& line = lines_[r];
+  if (line.shown_op != op || line.shown_until != ranks_[r].blocked_since) {
+    show_rest(r);
+    line.shown_op = op;
+    line.shown_since = ranks_[r].blocked_since;
+  }
+  line.shown_until = agenda_.now();
+  // What it hangs in begins there.
+  ranks_[r].op_start = agenda_.now();
+}
+
+void Tasks::show_rest(std::uint32_t r) {
+  if (lines_.empty() || !options_.on_op) return;
+  Line& line = lines_[r];
+  if (line.shown_until > line.shown_since)
+    options_.on_op(RankId(r), line.shown_op, line.shown_since.rounded(), line.shown_until.rounded());
+  line.shown_since = line.shown_until;
 }
 
 void Tasks::book(std::uint32_t r, const Message* m, bool sender) {

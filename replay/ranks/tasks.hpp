@@ -1,8 +1,8 @@
 // Tasks: operations of a rank that begin when others are over, beside its line of control (traces/tasks.hpp).
 //
 // A task lacks those that it is after. Then it waits for its cpu, which it has as long as it computes or pays for its message: a send before
-// that leaves, a receive once more when its data have come. What takes no time goes first; else who came first, and of those who wait since one
-// instant receives, then sends, then computations, each in the order of the program. They begin when all else of an instant has happened.
+// that leaves, a receive once more when its data have come. Posts of receives and computations of no time go first; else who came first, and of those who wait since one
+// instant sends that cost nothing, then receives, sends and computations, each in the order of the program. They begin when all else of an instant has happened.
 // A send is over when its protocol says, a receive when it was paid.
 //
 //   lacks others --> waits for its cpu --> has begun: computes, or pays and is under way --> over
@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -53,8 +54,11 @@ class Tasks {
   [[nodiscard]] bool add(std::uint32_t r, const traces::Op& op, std::span<const std::int64_t> list);
   // Rank r waits for all its tasks from here on. False: all are over.
   [[nodiscard]] bool wait(std::uint32_t r);
-  // No task_wait of rank r stands behind its last task.
-  [[nodiscard]] bool unawaited(std::uint32_t r) const { return !lines_.empty() && !lines_[r].rows.empty(); }
+  // The last task of rank r, an operation, if no task_wait stands behind it.
+  [[nodiscard]] std::optional<std::uint64_t> unawaited(std::uint32_t r) const {
+    if (lines_.empty() || lines_[r].rows.empty()) return std::nullopt;
+    return lines_[r].last_op;
+  }
 
   // What became ready, was paid, or came, of rank r.
   template <class Port>
@@ -62,6 +66,8 @@ class Tasks {
 
   // A side of message m, of that task, is over; null: at once.
   void message_over(std::uint32_t task, std::int64_t bytes, const Message* m, bool sender);
+  // For ReplayOptions::on_op: what rank r did last, as far as it was not told.
+  void show_rest(std::uint32_t r);
   // All else of this instant has happened: cpus of rank r may be given to tasks that take time.
   void turns(std::uint32_t r) {
     lines_[r].may_work = true;
@@ -96,6 +102,22 @@ class Tasks {
     std::uint32_t before = kNone;        // of the critical path: what had it last
     bool listed = false;                 // in Line::free_cpus
     std::vector<std::uint32_t> waiting;  // tasks, a heap by turn: the next one in front
+    // Of `waiting` those that take time, and how many of them came at `last`.
+    std::uint32_t take_time = 0, at_last = 0;
+    Instant last;
+    void joins(Instant now) {
+      if (last != now) at_last = 0;
+      last = now;
+      ++at_last;
+      ++take_time;
+    }
+    // `now`: it came at this instant.
+    void leaves(bool now) {
+      at_last -= now ? 1 : 0;
+      --take_time;
+    }
+    // Somebody has waited for it since before.
+    [[nodiscard]] bool waited_for(Instant now) const { return take_time > (last == now ? at_last : 0); }
   };
   enum class What : std::uint8_t { kPost, kCame, kOver };
   struct Happened {
@@ -110,6 +132,10 @@ class Tasks {
     std::vector<std::uint32_t> free_cpus;  // that may have a turn to give
     Instant last;                          // when a task began to wait
     std::uint32_t instants = 0;            // at how many
+    std::uint64_t last_op = 0;             // that made a task
+    // What on_op is to be told next.
+    std::uint64_t shown_op = 0;
+    Instant shown_since, shown_until;
     std::uint32_t left = 0;
     std::uint32_t computing = 0, sending = 0, receiving = 0;  // cpus
     bool queued = false, waits = false;
@@ -139,10 +165,13 @@ class Tasks {
   [[nodiscard]] bool give_turns(std::uint32_t r, Line& line);
   [[nodiscard]] Elapsed time_of(const Task& t);
   // Its turn, from now on.
-  [[nodiscard]] std::uint64_t turn_of(Line& line, const Task& t);
+  [[nodiscard]] std::uint64_t turn_of(Line& line, const Cpu& cpu, const Task& t);
   [[nodiscard]] bool later(std::uint32_t a, std::uint32_t b) const;
   [[nodiscard]] bool takes_no_time(const Task& t) const { return t.turn < kTakesTime; }
   static constexpr std::uint64_t kTakesTime = std::uint64_t{1} << 62;
+  [[nodiscard]] static std::uint32_t instant_of(const Task& t) {
+    return static_cast<std::uint32_t>((t.turn & ~kTakesTime) >> 32);
+  }
   [[nodiscard]] static std::uint32_t& at_work(Line& line, traces::OpKind kind) {
     return kind == traces::OpKind::task_compute ? line.computing
            : kind == traces::OpKind::task_send  ? line.sending

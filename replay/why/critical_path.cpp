@@ -176,8 +176,8 @@ void CriticalPath::task_comes(std::uint32_t task, std::uint32_t rank) {
   tasks_[task] = hold(cut(rank, agenda_.now()));
 }
 
-void CriticalPath::task_worked(std::uint32_t task, std::uint32_t rank, std::optional<Cause> cause,
-                               std::uint32_t& before) {
+void CriticalPath::task_worked(std::uint32_t task, std::uint32_t rank, std::uint64_t op,
+                               std::optional<Cause> cause, std::uint32_t& before) {
   if (!on_) return;
   const std::uint32_t node = take();
   Node& n = nodes_[node];
@@ -185,7 +185,7 @@ void CriticalPath::task_worked(std::uint32_t task, std::uint32_t rank, std::opti
   n.parts[!cause                           ? kCompute
           : *cause == Cause::kRecvOverhead ? kRecv
                                            : kSend] = n.end - nodes_[tasks_[task]].end;
-  n.op = ranks_[rank].pc;
+  n.op = op;
   n.rank = rank;
   n.region = heads_[rank].region;
   n.parent = tasks_[task];  // whose hold it takes over

@@ -97,7 +97,8 @@ class CriticalPath {
     if (on_ && before != kNone && nodes_[before].end > nodes_[tasks_[task]].end)
       task_goes_on(task, hold(before));
   }
-  void task_worked(std::uint32_t task, std::uint32_t rank, std::optional<Cause> cause, std::uint32_t& before);
+  void task_worked(std::uint32_t task, std::uint32_t rank, std::uint64_t op, std::optional<Cause> cause,
+                   std::uint32_t& before);
   void task_woken(std::uint32_t task, const Message& m, bool sender) {
     if (on_) task_goes_on(task, message(m, sender));
   }

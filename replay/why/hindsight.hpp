@@ -107,9 +107,9 @@ class Hindsight {
   void task_comes(std::uint32_t task, std::uint32_t rank) { path_.task_comes(task, rank); }
   void task_follows(std::uint32_t task, std::uint32_t other) { path_.task_follows(task, other); }
   void task_has_turn(std::uint32_t task, std::uint32_t before) { path_.task_has_turn(task, before); }
-  void task_worked(std::uint32_t task, std::uint32_t rank, std::optional<Cause> cause,
+  void task_worked(std::uint32_t task, std::uint32_t rank, std::uint64_t op, std::optional<Cause> cause,
                    std::uint32_t& before) {
-    path_.task_worked(task, rank, cause, before);
+    path_.task_worked(task, rank, op, cause, before);
   }
   void task_woken(std::uint32_t task, const Message& m, bool sender) { path_.task_woken(task, m, sender); }
   void task_ends(std::uint32_t task) { path_.task_ends(task); }

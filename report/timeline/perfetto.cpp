@@ -169,10 +169,7 @@ class Track {
         launch(s);
         continue;
       }
-      // Tasks are called all at once, when nothing of them happens yet.
-      if (s.begin == s.end &&
-          (traces::is_task(s.kind) || (!traces::is_send(s.kind) && s.kind != OpKind::recv)))
-        continue;
+      if (s.begin == s.end && !traces::is_send(s.kind) && s.kind != OpKind::recv) continue;
       // Slices of a track nest by their times, and the regions that it is in begin at the time asked for.
       const SimTime begin = std::max(s.begin, timeline_.from);
       marks_before(begin);

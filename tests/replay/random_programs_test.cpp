@@ -185,6 +185,12 @@ std::vector<std::int64_t> legal_list(const Op& op, std::int64_t p, Rng& rng) {
     case OpKind::neighbor_alltoallw:
       l = {0, 1, static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(p))), 77};
       break;
+    case OpKind::task_compute:
+    case OpKind::task_send:
+    case OpKind::task_recv:
+      numbers(1, 3);
+      if (rng.below(2) == 0) l.push_back(rng.below(3) == 0 ? -1 : 1);
+      break;
     case OpKind::exchange_series:
       l = {64, 1 + static_cast<std::int64_t>(rng.below(3)), 1, 1, 8, 50, -20, 1, 0, 1, 0, 1, 0, 0};
       break;
@@ -225,7 +231,9 @@ bool is_a_rule_of_programs(const std::string& what) {
        {"while it is in use", "is not an inactive persistent one", "which was never started",
         "a poll that points at no hit", "of which it is no member", "is not in communicator",
         "a sendrecv without its receive half", "a receive half without its sendrecv", "both must be members",
-        "disagrees with rank", "neighbour outside of the communicator", "only a wait may name it"})
+        "disagrees with rank", "neighbour outside of the communicator", "only a wait may name it",
+        "after a task that does not stand before it", "the program ends before this task",
+        "more than 2^62 bytes in one call"})
     if (what.find(rule) != std::string::npos) return true;
   return false;
 }
@@ -234,7 +242,7 @@ bool is_a_rule_of_programs(const std::string& what) {
 bool can_wait(OpKind k) {
   return traces::is_blocking_send(k) || k == OpKind::sendrecv || k == OpKind::recv || k == OpKind::probe ||
          k == OpKind::mprobe || k == OpKind::iprobe || k == OpKind::improbe ||
-         (k >= OpKind::wait && k <= OpKind::testsome) || traces::is_collective(k) ||
+         (k >= OpKind::wait && k <= OpKind::testsome) || k == OpKind::task_wait || traces::is_collective(k) ||
          traces::is_comm_create(k);
 }
 
@@ -254,9 +262,13 @@ TEST(RandomPrograms, OpSoupIsRefusedByNameOrEndsWithItsMessagesOrStopsWhereItWai
     // Three in four are of legal operands, so that the programs get far; in the others now and then anything.
     const bool wild = rng.below(4) == 0;
     for (std::uint32_t r = 0; r < ranks; ++r) {
+      bool tasks = false;  // that no task_wait stands behind
       for (std::uint64_t i = 0; i < length; ++i) {
         Op op;
         op.kind = static_cast<OpKind>(rng.below(traces::kOpKindCount));
+        if (i + 1 == length && tasks && rng.below(8) != 0) op.kind = OpKind::task_wait;
+        if (traces::is_task(op.kind) && i + 1 == length) op.kind = OpKind::compute_time;
+        tasks = traces::is_task(op.kind) || (tasks && op.kind != OpKind::task_wait);
         const traces::KindRules& rules = traces::rules_of(op.kind);
         op.comm = CommId(rng.below(8) == 0 ? 1 : 0);
         op.peer = static_cast<std::int32_t>(rng.below(ranks));

@@ -103,6 +103,45 @@ TEST(Tasks, ACpuServesWhoCameFirst) {
   EXPECT_EQ(ends_us(run(t, crossbar(0, 2 * kUs), o)), (std::vector<double>{34, 0}));
 }
 
+// A send is ready at 5 us on a cpu that computes until 10, and that another computation has waited for since 0.
+TEST(Tasks, ASendThatCostsNothingWaitsForItsTurn) {
+  MemoryTrace t(2);
+  compute(t, 0, 10 * kUs, {0});
+  compute(t, 0, 20 * kUs, {0});
+  compute(t, 0, 5 * kUs, {1});
+  message(t, OpKind::task_send, 0, 1, 1, 10, {0, 1});
+  message(t, OpKind::task_recv, 1, 0, 1, 10, {0});
+  wait(t);
+  EXPECT_EQ(ends_us(run(t, crossbar())), (std::vector<double>{30, 33}));
+  EXPECT_EQ(ends_us(run(t, crossbar(kUs))), (std::vector<double>{31, 34}));
+}
+
+// Two receives and two sends, of 8 and of 1,000 bytes, that one task lets go on different cpus.
+TEST(Tasks, WhatIsPostedAtOneInstantIsPostedInTheOrderOfTheProgram) {
+  MemoryTrace t(2);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    const OpKind kind = r == 0 ? OpKind::task_recv : OpKind::task_send;
+    compute(t, r, (2 - r) * kUs, {2});
+    message(t, kind, r, static_cast<std::int32_t>(1 - r), 1, 8, {1, 1});
+    message(t, kind, r, static_cast<std::int32_t>(1 - r), 1, 1000, {0, 2});
+  }
+  wait(t);
+  EXPECT_THAT(run(t, crossbar()).warnings, ::testing::IsEmpty());
+}
+
+TEST(Tasks, ThePathNamesTasks) {
+  MemoryTrace t(1);
+  compute(t, 0, kUs, {0});
+  compute(t, 0, 3 * kUs, {1});
+  compute(t, 0, 2 * kUs, {0, 1});
+  wait(t);
+  ReplayOptions o;
+  o.critical_path = true;
+  const ReplayResult r = run(t, crossbar(), o);
+  ASSERT_EQ(r.path.segments.size(), 1u);  // stretches of one rank are one
+  EXPECT_EQ(r.path.segments[0].op, 1u);
+}
+
 TEST(Tasks, TheReceiveIsPostedWhenItsCpuIsFree) {
   MemoryTrace t(2);
   compute(t, 0, 50 * kUs, {0});
@@ -141,7 +180,7 @@ TEST(Tasks, WhatIsWrongWithAGraphIsSaidWithItsPlace) {
               ::testing::HasSubstr("rank 0: task_compute after a task that does not stand before it"));
   MemoryTrace open(1);
   compute(open, 0, kUs, {0});
-  EXPECT_THAT(said(open), ::testing::HasSubstr("rank 0: the program ends before its tasks"));
+  EXPECT_THAT(said(open), ::testing::HasSubstr("rank 0: the program ends before this task"));
   wait(open);
   EXPECT_EQ(said(open), "");
 }
@@ -193,6 +232,16 @@ std::vector<Times> execute(const std::vector<Task>& tasks, std::int64_t send, st
     over(v);  // eager
     arrival[tasks[v].other] = now + 2 * kUs + tasks[v].op.amount * kUs / 10;
   };
+  // Somebody who takes time has waited for its cpu since before.
+  const auto waited_for = [&](std::size_t v) {
+    for (std::size_t w = 0; w < tasks.size(); ++w)
+      if (cpu(w) == cpu(v) && since[w] < now &&
+          (stage[w] == Stage::kWaitsToPay ||
+           (stage[w] == Stage::kWaits && tasks[w].op.kind != OpKind::task_recv &&
+            (tasks[w].op.kind == OpKind::task_send || tasks[w].op.amount > 0))))
+        return true;
+    return false;
+  };
   for (;;) {
     bool went = true;
     while (went) {
@@ -212,7 +261,8 @@ std::vector<Times> execute(const std::vector<Task>& tasks, std::int64_t send, st
           went = true;
         }
         if (stage[v] == Stage::kWaits && !busy.contains(cpu(v)) &&
-            (kind == OpKind::task_recv || (kind == OpKind::task_send ? send : tasks[v].op.amount) == 0)) {
+            (kind == OpKind::task_recv || (kind == OpKind::task_compute && tasks[v].op.amount == 0) ||
+             (kind == OpKind::task_send && send == 0 && !waited_for(v)))) {
           t[v].begin = now;
           if (kind == OpKind::task_recv)
             stage[v] = Stage::kPosted;
@@ -234,7 +284,12 @@ std::vector<Times> execute(const std::vector<Task>& tasks, std::int64_t send, st
       std::size_t next = tasks.size();
       const auto turn = [&](std::size_t v) {
         const OpKind kind = tasks[v].op.kind;
-        return std::tuple(since[v], kind == OpKind::task_recv ? 0 : kind == OpKind::task_send ? 1 : 2, v);
+        return std::tuple(since[v],
+                          kind == OpKind::task_recv   ? 1
+                          : kind != OpKind::task_send ? 3
+                          : send == 0                 ? 0
+                                                      : 2,
+                          v);
       };
       for (std::size_t v = 0; v < tasks.size(); ++v)
         if ((stage[v] == Stage::kWaits || stage[v] == Stage::kWaitsToPay) && !busy.contains(cpu(v)) &&
