@@ -62,6 +62,17 @@ TEST(CheckTasks, ThoseThatWaitForEachOtherAreADeadlock) {
   EXPECT_EQ(ring.findings(true), "");
 }
 
+// What one task lets go begins in the order of the program.
+TEST(CheckTasks, ReceivesOfOneKindTakeMessagesInTheOrderOfTheProgram) {
+  const TempDir dir;
+  Program p(dir, 2);
+  p.add(0, task(OpKind::task_recv, 1, 9), L{0});
+  p.add(0, task(OpKind::task_recv, 1, 5, 8), L{0, 1}).add(0, task(OpKind::task_recv, 1, 5, 1000), L{0, 2});
+  p.add(0, kWait);
+  p.add(1, send(0, 9, 8)).add(1, send(0, 5, 8)).add(1, send(0, 5, 1000));
+  EXPECT_EQ(p.findings(), "");
+}
+
 TEST(CheckTasks, WhatIsLeftOverIsToldWithItsOperation) {
   const TempDir dir;
   Program p(dir, 2);

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <queue>
 #include <vector>
 
 #include "traces/op_rules.hpp"
@@ -41,25 +43,25 @@ class RankTasks {
       (d < 0 ? earlier.at_start : earlier.at_end).push_back(number);
       ++tasks_[number].lacks;
     }
-    if (tasks_[number].lacks == 0) ready_.push_back(number);
+    if (tasks_[number].lacks == 0) ready_.push(number);
     return known;
   }
   // The message of that request is over.
-  void came(std::uint32_t slot) { came_.push_back(slot - kMaxRequestSlots); }
+  void came(std::uint32_t slot) { came_.push(slot - kMaxRequestSlots); }
   // Begins what may, ends what is over, until there is no more: begin(number, task) posts the message of a task, if it has one, and says
   // whether it is over; ends(number) of one whose message has come.
   template <class Begin, class Ends>
   void go_on(Begin begin, Ends ends) {
     while (!ready_.empty() || !came_.empty()) {
       if (!came_.empty()) {
-        const std::uint32_t n = came_.back();
-        came_.pop_back();
+        const std::uint32_t n = came_.top();
+        came_.pop();
         ends(n);
         end(n);
         continue;
       }
-      const std::uint32_t n = ready_.back();
-      ready_.pop_back();
+      const std::uint32_t n = ready_.top();
+      ready_.pop();
       tasks_[n].begun = true;
       release(tasks_[n].at_start);
       if (begin(n, tasks_[n])) end(n);
@@ -80,11 +82,12 @@ class RankTasks {
   }
   void release(std::vector<std::uint32_t>& list) {
     for (const std::uint32_t n : list)
-      if (--tasks_[n].lacks == 0) ready_.push_back(n);
+      if (--tasks_[n].lacks == 0) ready_.push(n);
     std::vector<std::uint32_t>().swap(list);
   }
   std::vector<Task> tasks_;  // since the last task_wait
-  std::vector<std::uint32_t> ready_, came_;
+  // In the order of the program, as a replay has what becomes ready at one instant.
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready_, came_;
   std::size_t left_ = 0;
 };
 
