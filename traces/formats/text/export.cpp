@@ -99,11 +99,11 @@ void TextWriter::write(const Op& op, std::span<const std::int64_t> list) {
   // What it asked for, or, where that is known, what it got: {source, tag, bytes} from `*got` on.
   const auto got = match_place(op, list.size());
   const std::int64_t peer = got ? list[*got] : op.peer, tag = got ? list[*got + 1] : op.tag;
-  if (op.kind == OpKind::compute_time || op.kind == OpKind::sleep) {
+  if (op.kind == OpKind::compute_time || op.kind == OpKind::sleep || op.kind == OpKind::task_compute) {
     line(name, "-", fmt::format("{}s", static_cast<double>(op.amount) / kTicksPerSecond), "-", "-");
   } else if (is_compute(op.kind) || op.kind == OpKind::launch) {
     line(name, "-", fmt::format("{}flop", op.flops()), "-", "-");
-  } else if (is_send(op.kind) || (op.kind >= OpKind::recv && op.kind <= OpKind::recv_init)) {
+  } else if (is_send(op.kind) || is_receive(op.kind) || op.kind == OpKind::recv_init) {
     message(name, peer, got && op.kind == OpKind::recv ? list[*got + 2] : op.amount, tag, op.comm);
   } else if (op.kind == OpKind::start) {
     const RequestBook::Entry* e = requests_.find(op.request);
