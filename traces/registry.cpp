@@ -101,6 +101,8 @@ std::optional<Error> packed_in(const std::string& path, const Format& f, const E
 
 Result<std::unique_ptr<TraceReader>> open_as(const Format& f, const std::vector<std::string>& paths,
                                              const OpenOptions& options) {
+  if (options.one_order && f.name != "goal")
+    return usage_error("--one-order orders the operations of GOAL schedules", std::string(f.name), "goal");
   auto trace = f.open(paths, options);
   if (trace) return trace;
   for (const std::string& path : paths)

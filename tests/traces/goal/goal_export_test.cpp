@@ -255,8 +255,8 @@ TEST(GoalExport, ATaskHasTheDependenciesThatItHas) {
             "l1: calc 1000\nl2: calc 2000 cpu 3\nl2 requires l1\nl3: send 64b to 1 tag 7\nl3 requires l1\n"
             "l4: recv 32b from -1 tag -1 cpu 2\nl4 requires l1\nl4 requires l2\nl4 irequires l3\n"
             "l5: calc 0\nl5 requires l1\nl5 requires l4\n"
-            "l6: send 8b to 1 tag 9\nl6 requires l1\nl6 requires l2\nl6 requires l3\nl6 requires l4\nl6 "
-            "requires l5\n");
+            "l6: calc 0\nl6 requires l1\nl6 requires l2\nl6 requires l3\nl6 requires l4\nl6 requires l5\n"
+            "l7: send 8b to 1 tag 9\nl7 requires l6\n");
 }
 
 // What came from a schedule goes back as it was, text and binary.

@@ -1,5 +1,6 @@
 #include "traces/formats/goal/graph.hpp"
 
+#include <span>
 #include <vector>
 
 #include "traces/formats/goal/order.hpp"
@@ -7,6 +8,11 @@
 #include "traces/tasks.hpp"
 
 namespace weft::traces::goal {
+namespace {
+
+constexpr std::size_t kMostRequired = 1u << 17;  // by one task
+
+}  // namespace
 
 Result<void> put_as_tasks(Schedule& schedule, const Place& place, Program& out) {
   const std::vector<Operation>& ops = schedule.ops;
@@ -25,18 +31,30 @@ Result<void> put_as_tasks(Schedule& schedule, const Place& place, Program& out) 
   LeastFirst<std::uint32_t> next;
   for (std::uint32_t v = 0; v < ops.size(); ++v)
     if (lacks[v] == 0) next.push(v);
-  std::uint32_t written = 0;
+  std::uint32_t written = 0, done = 0;  // tasks, operations
   std::vector<std::int64_t> list;
   while (!next.empty()) {
     const std::uint32_t v = next.top();
     next.pop();
-    number[v] = written++;
     const Operation& o = ops[v];
-    list.assign(1, o.cpu);
-    for (const std::uint32_t e : earlier.of(v)) {
-      const std::int64_t up = number[v] - number[e & ~Dependency::kAtStart];
-      list.push_back((e & Dependency::kAtStart) != 0 ? -up : up);
+    const auto requires_some = [&](std::span<const std::uint32_t> some) {
+      list.assign(1, o.cpu);
+      for (const std::uint32_t e : some) {
+        const std::int64_t up = std::int64_t{written} - number[e & ~Dependency::kAtStart];
+        list.push_back((e & Dependency::kAtStart) != 0 ? -up : up);
+      }
+    };
+    // A list has its limits: computations of no time stand for parts of those that are longer.
+    auto required = earlier.of(v);
+    std::int64_t hubs = 0;
+    for (; required.size() > kMostRequired; required = required.subspan(kMostRequired), ++hubs, ++written) {
+      requires_some(required.first(kMostRequired));
+      out.add({.kind = OpKind::task_compute}, list, o.line);
     }
+    requires_some(required);
+    for (std::int64_t up = 1; up <= hubs; ++up) list.push_back(up);
+    number[v] = written++;
+    ++done;
     Op op{.kind = OpKind::task_compute, .amount = static_cast<std::int64_t>(o.size) * 1000};
     if (o.kind != Kind::kCalc)
       op = {.kind = o.kind == Kind::kSend ? OpKind::task_send : OpKind::task_recv,
@@ -49,7 +67,7 @@ Result<void> put_as_tasks(Schedule& schedule, const Place& place, Program& out) 
       if (--lacks[w] == 0) next.push(w);
     }
   }
-  if (written < ops.size()) return circle(ops, earlier, place, [&](std::uint32_t v) { return lacks[v] > 0; });
+  if (done < ops.size()) return circle(ops, earlier, place, [&](std::uint32_t v) { return lacks[v] > 0; });
   out.add({.kind = OpKind::task_wait}, ops.back().line);
   out.flush();
   return {};

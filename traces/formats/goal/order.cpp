@@ -75,6 +75,7 @@ void Ordering::make_ready(std::uint32_t v) {
     case Kind::kRecv:
       return receives_.push(v);
     case Kind::kSend:
+      stopped_ = stopped_ || (stops_ && sending_ && !computations_.empty());
       return sends_.push(v);
     case Kind::kCalc:
       if (ops_[v].size == 0) return passes_.push(v);
@@ -132,11 +133,13 @@ void Ordering::post(std::uint32_t v) {
   state_[v] = State::kPosted;
   ++started_;
   if (watcher_ != nullptr) watcher_->posted(v);
+  sending_ = ops_[v].kind == Kind::kSend;
   for (const std::uint32_t e : later_.of(v)) {
     const std::uint32_t w = e & ~kAtStart;
     if ((e & kAtStart) == 0) ++lacks_[w];
     one_less(w);
   }
+  sending_ = false;
 }
 
 // The end of a message, or of a computation, which was started before.
@@ -198,6 +201,8 @@ void Ordering::start_computation(std::uint32_t v) {
 
 Result<void> Ordering::compute(std::uint32_t v) {
   const Operation& o = ops_[v];
+  if (stops_ && !computations_.empty())
+    return stop(not_supported("computations in the order in which they came"));
   --computing_on_[o.cpu];
   start_computation(v);
   // What its start lets go on other cpus goes before it; what is on its own cpu has to wait anyway.
@@ -260,6 +265,7 @@ void Ordering::begin() {
 
 Result<bool> Ordering::start_all() {
   for (;;) {
+    if (stopped_) return not_supported("sends in the order in which they came");
     if (too_many_) {
       Error e = not_supported("more than 4,194,304 messages of a rank under way at once");
       e.where = place_(ops_[held_]);

@@ -77,7 +77,8 @@ class Ordering {
     std::vector<Dependency>().swap(s.dependencies);
   }
   // Before begin(): it stops, with an error that is nobody's, at the first place where the schedule leaves open what is next or cpus
-  // would have to compute side by side.
+  // would have to compute side by side; also where a cpu has a choice among what is ready at different instants, which tasks have
+  // in the order in which they came (replay/ranks/tasks.hpp): computations, and sends after others beside them.
   void stop_where_open() { stops_ = true; }
   [[nodiscard]] bool stopped() const { return stopped_; }
   // Once, before all else: what depends on nothing may start.
@@ -164,6 +165,7 @@ class Ordering {
   Open open_;
   bool too_many_ = false;
   bool stops_ = false, stopped_ = false;
+  bool sending_ = false;  // what becomes ready does so through the start of a send
 };
 
 }  // namespace weft::traces::goal

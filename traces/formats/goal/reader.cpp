@@ -61,7 +61,6 @@ class Import {
           return add(rank, schedule, place);
         },
     }));
-    if (trace_->totals().ops == 0) return bad_input(path_, "the schedule holds no operation");
     if (open_.places > 0) WEFT_TRY(put_together());
     describe();
     return std::unique_ptr<TraceReader>(std::move(trace_));
@@ -152,6 +151,7 @@ class Import {
         counted(*together_, "wait"));
   }
   void describe() {
+    if (trace_->totals().ops == 0) trace_->add_warning("The schedule holds no operation.");
     if (open_.places > 0)
       trace_->add_warning(fmt::format(
           "{} where the schedule leaves open which operation of a cpu is next (the first: {}): {}",

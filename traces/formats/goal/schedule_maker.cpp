@@ -17,6 +17,9 @@ Error ScheduleMaker::withdrawn(std::uint64_t cancel) const {
 }
 
 Result<void> ScheduleMaker::finish() const {
+  if (!tasks_.empty())
+    return bad_input({}, fmt::format("rank {}: the program ends before its last task", rank_.index()), {},
+                     "a task_wait behind them");
   if (const auto cancel = cancelled_.open()) return withdrawn(*cancel);
   return {};
 }
@@ -177,6 +180,13 @@ Result<void> ScheduleMaker::task(const Op& op, std::span<const std::int64_t> lis
 void ScheduleMaker::wait_for_tasks() {
   after_.insert(after_.end(), tasks_.begin(), tasks_.end());
   tasks_.clear();
+  many_after_ = after_.size() > 1;
+}
+
+// One computation of no time for all that the next operations require.
+Result<void> ScheduleMaker::join() {
+  many_after_ = false;
+  return go_on_after(start({.kind = Kind::kCalc}, after_), false);
 }
 
 Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> list) {
@@ -258,7 +268,9 @@ Result<void> ScheduleMaker::write(const Op& op, std::span<const std::int64_t> li
 
 Result<void> ScheduleMaker::add(const Op& op, std::span<const std::int64_t> list, std::uint64_t index) {
   index_ = index;
-  auto written = write(op, list);
+  const bool writes = op.kind < OpKind::init || op.kind > OpKind::region_end;
+  auto joined = many_after_ && writes ? join() : Result<void>();
+  auto written = joined ? write(op, list) : std::move(joined);
   if (!written && written.error().where.empty()) written.error().where = trace_.position(rank_, index);
   return written;
 }

@@ -64,6 +64,7 @@ class ScheduleMaker {
   Result<void> wait(const Op& op, std::span<const std::int64_t> list);
   Result<void> task(const Op& op, std::span<const std::int64_t> list);
   void wait_for_tasks();
+  Result<void> join();
   Result<void> write(const Op& op, std::span<const std::int64_t> list);
   [[nodiscard]] Error refuse(const std::string& what) const;
   [[nodiscard]] Error withdrawn(std::uint64_t cancel) const;
@@ -77,9 +78,10 @@ class ScheduleMaker {
   std::uint64_t index_ = 0;  // of the operation that is being added
   // What the next operation starts after, each once; that of which the start is enough comes first, and is the only one.
   Ends after_;
-  Ends before_half_;        // the same for the send half of a sendrecv
-  bool half_open_ = false;  // its receive half comes next
-  std::int64_t rest_ = 0;   // picoseconds of computation that no nanosecond was written for
+  bool many_after_ = false;  // of a task_wait: they are required by what comes next, if something does
+  Ends before_half_;         // the same for the send half of a sendrecv
+  bool half_open_ = false;   // its receive half comes next
+  std::int64_t rest_ = 0;    // picoseconds of computation that no nanosecond was written for
   ReceivedContexts contexts_;
   RequestBook requests_;                                   // of persistent ones
   std::unordered_map<std::uint32_t, UnderWay> under_way_;  // by slot; never iterated

@@ -298,7 +298,10 @@ Result<void> TiWriter::collective(const Op& op, std::span<const std::int64_t> l,
 }
 
 Result<void> TiWriter::write(const Op& op, std::span<const std::int64_t> list, std::uint64_t index) {
-  if (op.kind >= OpKind::task_compute) return cannot(op, index, "its ranks are lines of calls");
+  if (op.kind >= OpKind::task_compute)
+    return cannot(op, index,
+                  "its ranks are lines of calls; weft import --one-order makes lines of a GOAL schedule, if "
+                  "it has some");
   if (is_send(op.kind) || is_receive(op.kind)) WEFT_TRY(can_tell(op, index));
   if (is_send(op.kind) || is_receive(op.kind) || is_send_init(op.kind) || op.kind == OpKind::recv_init)
     WEFT_TRY(sizes_in_range(op, {}, index));

@@ -406,7 +406,9 @@ Result<void> RankExporter::write(const Op& op, std::span<const std::int64_t> lis
     return {};
   }
   if (op.kind >= OpKind::task_compute)
-    return cannot(op, index, "its ranks are lines of calls, and tasks run side by side");
+    return cannot(op, index,
+                  "its ranks are lines of calls, and tasks run side by side; weft import --one-order makes "
+                  "lines of a GOAL schedule, if it has some");
   if (op.kind == OpKind::exchange_series)
     return cannot(op, index, "it stands for many kernels and exchanges");
   // Both halves of a sendrecv are one region.
