@@ -53,6 +53,8 @@ class Network {
   FlowId start(std::span<const LinkId> route, double weight, double rate_cap, double alone,
                std::int64_t bytes, std::uint32_t owner, Instant now, std::uint64_t& sequence,
                std::array<std::uint32_t, 2> ranks = {0, 0});
+  // Flows start at this instant that start() is not told of yet: settle() is due when it was.
+  void will_start() { dirty_ = true; }
   // Solves what changed and moves completions. `sequence` numbers the moves. O(changed flows x log flows) +
   // the solve.
   void settle(Instant now, std::uint64_t& sequence);

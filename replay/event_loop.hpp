@@ -2,8 +2,9 @@
 //
 // Everything of an instant comes before the network shares its links anew, once; the new shares may end flows at this
 // very instant. What is due at one instant comes in the order in which it was posted (sequence numbers, which events and
-// ends of flows share). When nothing of it is left, who waited for that goes on (Agenda::post_last, ask_for_end), at this
-// instant still: so what depends on all that comes at an instant does not depend on the order in which it comes.
+// ends of flows share); flows that start at it come into the network when nothing else is due (FlowStarts). When nothing of
+// it is left, who waited for that goes on (Agenda::post_last, ask_for_end), at this instant still: so what depends on all
+// that comes at an instant does not depend on the order in which it comes.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "network/network.hpp"
 #include "replay/agenda.hpp"
 #include "replay/audits.hpp"
+#include "replay/messages/flow_starts.hpp"
 #include "replay/time.hpp"
 
 namespace weft::replay {
@@ -18,6 +20,7 @@ namespace weft::replay {
 enum class Next : std::uint8_t {
   kEvent,        // agenda.take()
   kFlowEnd,      // network.finish_top()
+  kFlowStarts,   // starts.order(), and each that starts.take() gives
   kInstantOver,  // all else of this instant has happened, and somebody waits for that
   kNothing,      // all is over
   kTooLate       // later than a clock can tell
@@ -35,13 +38,15 @@ inline constexpr std::uint64_t kNoReport = ~std::uint64_t{0};  // so many never 
 
 // Moves the agenda's clock to what comes next. looks(): before the queues are looked at. `audit`: told of the clock, or null.
 template <class Looks>
-[[nodiscard]] inline Next next_of(Agenda& agenda, network::Network& network, ClockAudit* audit, Looks looks) {
+[[nodiscard]] inline Next next_of(Agenda& agenda, network::Network& network, FlowStarts& starts,
+                                  ClockAudit* audit, Looks looks) {
   looks();
   while (true) {
     const Instant event = agenda.next_time(), completion = network.next_time();
     const bool flow_first = completion < event;
     const Instant next = flow_first ? completion : event;
     if (network.dirty() && next != agenda.now()) {
+      if (starts.any()) return Next::kFlowStarts;
       network.settle(agenda.now(), agenda.sequence());
       continue;
     }

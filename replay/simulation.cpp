@@ -23,6 +23,7 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       ranks_(trace, std::move(programs)),
       comms_(trace.communicators()),
       network_(platform.fabric.links().capacity, std::move(model)),
+      starts_(messages_, network_),
       matcher_(messages_, ranks_.count()),
       router_(platform.fabric, placement, network_, messages_, matcher_),
       cost_(platform.mpi, options),
@@ -32,15 +33,16 @@ Simulation::Simulation(traces::TraceReader& trace, const topology::Platform& pla
       waits_(ranks_, causes_, hindsight_, agenda_),
       compute_(std::move(kernels), placement, platform.fabric.host_count(), options, ranks_, agenda_),
       devices_(ranks_.count(), options, waits_, hindsight_, agenda_),
-      copies_(std::move(copies), options, messages_, router_, network_, waits_, hindsight_, agenda_),
+      copies_(std::move(copies), options, messages_, router_, network_, starts_, waits_, hindsight_, agenda_),
       probes_(messages_, matcher_, ranks_, causes_, hindsight_, network_, agenda_),
       // Raw messages can be seen before they are there; timelines want every operation.
       run_ahead_(ranks_, compute_, probes_, causes_, agenda_, cost_,
                  !cost_.known_at_once() && !options.on_op && options.join_computations),
       collectives_(comms_, std::move(choices), cost_, ranks_, waits_, causes_, hindsight_, agenda_),
       tasks_(cost_, compute_, ranks_, causes_, hindsight_, options, agenda_),
-      transfers_({messages_, matcher_, router_, network_, cost_, traffic_, platform.fabric, placement},
-                 {ranks_, waits_, collectives_, tasks_, probes_, run_ahead_, hindsight_}, options, agenda_),
+      transfers_(
+          {messages_, matcher_, router_, network_, starts_, cost_, traffic_, platform.fabric, placement},
+          {ranks_, waits_, collectives_, tasks_, probes_, run_ahead_, hindsight_}, options, agenda_),
       series_({router_.pairs(), network_, cost_, traffic_, platform.fabric, placement}, comms_, ranks_,
               compute_, causes_, hindsight_, agenda_),
       regions_(trace.regions().size(), ranks_.count(), options.critical_path || options.ideal_network),
@@ -150,6 +152,11 @@ bool Simulation::handle(const Agenda::Event& e) {
   return true;
 }
 
+void Simulation::enter_network(std::uint32_t owner) {
+  if (copies_.any() && copies_.has(owner)) return copies_.enter_network(owner);
+  transfers_.enter_network(owner);
+}
+
 void Simulation::flow_over(std::uint32_t owner) {
   if (copies_.any() && copies_.has(owner)) return copies_.arrive(owner);
   transfers_.arrive(owner);
@@ -228,12 +235,17 @@ Result<ReplayResult> Simulation::run() {
   while (true) {
     if (ranks_.any_ready()) run_ready();
     if (agenda_.failed()) return agenda_.take_error();
-    const Next next = next_of(agenda_, network_, clock_audit_, looks);
+    const Next next = next_of(agenda_, network_, starts_, clock_audit_, looks);
     if (next == Next::kNothing) {
       if (ranks_.left() > 0 && unanswered_tests_.let_go()) continue;
       if (counted_past_the_end(traffic_, network_))
         return bad_input({}, kBytesPastTheEnd, {}, "messages of fewer than 2^64 bytes together");
       return collect();
+    }
+    if (next == Next::kFlowStarts) {
+      for (starts_.order(); starts_.any();) enter_network(starts_.take());
+      network_.settle(agenda_.now(), agenda_.sequence());
+      continue;
     }
     if (next == Next::kInstantOver) {
       instant_over();

@@ -70,6 +70,7 @@ class Simulation {
   void run_ready();
   void run_rank(std::uint32_t r);
   bool handle(const Agenda::Event& e);
+  void enter_network(std::uint32_t owner);
   void flow_over(std::uint32_t owner);
   void instant_over();
   void prefetch_next();
@@ -85,6 +86,7 @@ class Simulation {
   Communicators comms_;
   network::Network network_;
   Pool<Message> messages_;
+  FlowStarts starts_;
   Matcher matcher_;
   MessageRouter router_;
   MessageCost cost_;

@@ -39,6 +39,20 @@ void DirectReplay::prefetch_next() {
                          [this](std::uint32_t r, std::uint32_t stage) { prefetch_rank(r, stage); });
 }
 
+// While flows come into the network that start at one instant: the row of a later one, where its links are listed, and these.
+void DirectReplay::prefetch_starts() const {
+  if (const std::uint32_t i = starts_.later(9); i != kNone) prefetch_row(messages_[i], 2 * kCacheLine);
+  const auto has_route = [this](std::uint32_t i) {
+    return i != kNone && messages_[i].route_epoch == routes_.epoch() + 1;
+  };
+  if (const std::uint32_t i = starts_.later(6); has_route(i)) {
+    routes_.prefetch(messages_[i].route);
+    __builtin_prefetch(&lanes_[messages_[i].src]);
+  }
+  if (const std::uint32_t i = starts_.later(3); has_route(i))
+    network_.prefetch_links(routes_.at(messages_[i].route).links);
+}
+
 // The channel of the operation that far ahead, and whom it tells.
 void DirectReplay::prefetch_peer(std::uint32_t r, const Rank& k, std::uint64_t ahead) const {
   const traces::Op* const op = k.program.here(k.pc + ahead);

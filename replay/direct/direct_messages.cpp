@@ -219,7 +219,7 @@ void DirectReplay::post_recv(std::uint32_t rank, const Lane& l, const traces::Op
 
 // ---- Flows that share links.
 
-[[gnu::always_inline]] inline void DirectReplay::start_flow(std::uint32_t i) {
+[[gnu::always_inline]] inline void DirectReplay::enter_network(std::uint32_t i) {
   Message& m = messages_[i];
   --lanes_[m.src].ahead;
   const std::int64_t size = cost_.size(m.bytes);
@@ -230,52 +230,78 @@ void DirectReplay::post_recv(std::uint32_t rank, const Lane& l, const traces::Op
                                agenda_.sequence(), {m.src, m.dst});
 }
 
-[[gnu::always_inline]] inline void DirectReplay::handle(const Agenda::Event& e) {
+[[gnu::always_inline]] inline bool DirectReplay::start_flow(std::uint32_t i) {
+  if (!starts_.any() && !due_now(agenda_, network_)) return true;
+  starts_.add(i);
+  return false;
+}
+
+[[gnu::always_inline]] inline std::uint32_t DirectReplay::handle(const Agenda::Event& e) {
   switch (e.kind) {
     case EventKind::kRankTimer:
-      return ranks_.make_ready(e.index);
+      ranks_.make_ready(e.index);
+      return kNone;
     case EventKind::kRunEnd:
       if (run_ahead_.end(e.index, e.sequence, network_.next_time() == agenda_.now()))
         lanes_[e.index].clock = agenda_.now();
-      return;
+      return kNone;
     case EventKind::kProbeWake:
-      return look_again(e.index);
+      look_again(e.index);
+      return kNone;
     default:
-      return start_flow(e.index);
+      return start_flow(e.index) ? e.index : kNone;
   }
 }
 
 // Apart, so that the loop stays short: only polls wait for it.
 [[gnu::noinline]] void DirectReplay::instant_over() {
   agenda_.take_last([this](const Agenda::Event& e) {
-    handle(e);
+    (void)handle(e);
     ++events_;
   });
 }
 
 bool DirectReplay::run_shared() {
-  const auto looks = [this, many = ranks_.many()] {
+  const bool many = ranks_.many();
+  const auto looks = [this, many] {
     if (many) prefetch_next();
   };
   while (true) {
-    if (ranks_.any_ready()) run_ready();
-    if (given_up_) return false;
-    switch (next_of(agenda_, network_, audits_.clock, looks)) {
+    if (ranks_.any_ready()) {
+      run_ready();
+      if (given_up_) return false;  // what else gives up is told in the end
+    }
+    std::uint32_t starting = kNone;
+    switch (next_of(agenda_, network_, starts_, audits_.clock, looks)) {
       case Next::kEvent:
-        handle(agenda_.take());
+        ++events_;
+        starting = handle(agenda_.take());
         break;
       case Next::kFlowEnd:
+        ++events_;
         arrive_here(network_.finish_here(agenda_.now()), agenda_.now());
+        continue;
+      case Next::kFlowStarts:
+        starts_.order();
+        starting = starts_.take();
         break;
       case Next::kInstantOver:
         instant_over();
         continue;
       case Next::kNothing:
-        return true;
+        return !given_up_;
       case Next::kTooLate:
         return false;
     }
-    ++events_;
+    if (starting == kNone) continue;
+    // One place for both, as it is all of Network::start().
+    while (true) {
+      enter_network(starting);
+      if (!starts_.any()) break;
+      starting = starts_.take();
+      if (many) prefetch_starts();
+    }
+    if (network_.dirty()) network_.settle(agenda_.now(), agenda_.sequence());
   }
 }
 

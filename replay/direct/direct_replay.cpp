@@ -41,6 +41,7 @@ DirectReplay::DirectReplay(traces::TraceReader& trace, const topology::Platform&
       network_(platform.fabric.links().capacity, std::move(model)),
       routes_(platform.fabric),
       sockets_(platform.fabric, placement),
+      starts_(messages_, network_),
       channels_(messages_, ranks_.count(), [this](std::uint32_t source) { return sends_from(source); }),
       calendar_(flows == Flows::kAlone ? platform.fabric.link_count() : 0),
       loads_(flows == Flows::kFree ? platform.fabric.link_count() : 0),

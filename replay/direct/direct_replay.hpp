@@ -11,8 +11,8 @@
 //   kAlone   no flow meets another: likewise. Where two flows do meet (LinkCalendar), the attempt is over: contended() says so, and the same replay is to be made with kShared.
 //
 // Same rules as Simulation, which knows all programs: the costs are MessageCost's, the causes CauseBook's, the rates the
-// network's. Results are the same to the tick (tests/replay/direct_replay_test.cpp), but for counts of work and for what
-// happens at one same tick in another order: the peak of a link.
+// network's. Results are the same to the tick (tests/replay/direct/), but for counts of work and for which of two waits that
+// end at one same tick held a rank: the network hears of flows in an order that no loop decides (FlowStarts).
 // Gives up on what it does not know: then the Simulation is to be asked, whose errors are told.
 // Complexity: O(1) an operation and message besides the network; no allocation once the tables have grown. A rank is at most
 // kAhead messages ahead of the network, or kTurn operations of the other ranks.
@@ -37,6 +37,7 @@
 #include "replay/engine.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
+#include "replay/messages/flow_starts.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/message_steps.hpp"
 #include "replay/messages/traffic.hpp"
@@ -118,7 +119,8 @@ class DirectReplay final : private PollView {
   void run_operations(std::uint32_t r);
   bool fetch(Rank& k, const Lane& l);
   bool run_shared();
-  void handle(const Agenda::Event& e);
+  // Returns the message whose flow comes into the network now, or kNone.
+  [[nodiscard]] std::uint32_t handle(const Agenda::Event& e);
   void instant_over();  // all else of this instant has happened
   bool run_without_events();
   // A rank sends nothing before its own clock.
@@ -138,6 +140,7 @@ class DirectReplay final : private PollView {
   // ---- Hints to the processor (direct_hints.cpp), where the state of all ranks or the table of channels is larger than a cache.
   void prefetch_rank(std::uint32_t r, std::uint32_t stage) const;
   void prefetch_next();
+  void prefetch_starts() const;
   void prefetch_peer(std::uint32_t r, const Rank& k, std::uint64_t ahead) const;
 
   // ---- Operations (direct_operations.cpp). Each goes on where Rank::stage says.
@@ -233,7 +236,9 @@ class DirectReplay final : private PollView {
   // Its data leave at `at` + `before`; its route's latency follows. Returns when they have come, if that is known yet.
   std::optional<Instant> leave(std::uint32_t i, Instant at, Elapsed before);
   std::optional<Instant> beyond_the_clock();
-  void start_flow(std::uint32_t i);
+  // Latency of message i is paid. True: its flow comes into the network at once, as nothing else is due at this instant.
+  bool start_flow(std::uint32_t i);
+  void enter_network(std::uint32_t i);
   // All data have come.
   void arrive(std::uint32_t i, Instant at);
   void arrive_here(std::uint32_t i, Instant at);  // the same, where most come by
@@ -273,6 +278,7 @@ class DirectReplay final : private PollView {
   topology::RouteCache routes_;
   topology::SocketRoutes sockets_;
   Pool<Message> messages_;
+  FlowStarts starts_;
   Channels channels_;
   LinkCalendar calendar_;  // of kAlone
   LinkLoads loads_;        // of kFree

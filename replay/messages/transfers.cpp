@@ -181,9 +181,13 @@ void Transfers::start_flow(std::uint32_t i) {
       if (agenda_.failed()) return;
     }
   }
+  if (cost_.size(messages_[i].bytes) == 0) return arrive(i);
+  starts_.add(i);
+}
+
+void Transfers::enter_network(std::uint32_t i) {
   Message& m = messages_[i];
   const std::int64_t size = cost_.size(m.bytes);
-  if (size == 0) return arrive(i);
   const auto route = router_.chosen(i);
   const FlowTerms t = flow_terms(cost_, m, route, options_.rtt_weights);
   m.ideal = t.time_alone(size);

@@ -13,6 +13,7 @@
 #include "replay/agenda.hpp"
 #include "replay/engine.hpp"
 #include "replay/message_cost.hpp"
+#include "replay/messages/flow_starts.hpp"
 #include "replay/messages/matcher.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/message_router.hpp"
@@ -38,6 +39,7 @@ class Transfers {
     Matcher& matcher;
     MessageRouter& router;
     network::Network& network;
+    FlowStarts& starts;
     const MessageCost& cost;
     Traffic& traffic;
     const topology::Fabric& fabric;
@@ -58,6 +60,7 @@ class Transfers {
         matcher_(ways.matcher),
         router_(ways.router),
         network_(ways.network),
+        starts_(ways.starts),
         cost_(ways.cost),
         traffic_(ways.traffic),
         fabric_(ways.fabric),
@@ -97,6 +100,8 @@ class Transfers {
   void envelope_arrived(std::uint32_t i);
   // Latency is paid: the data take their share of the links from now on.
   void start_flow(std::uint32_t i);
+  // ... when all else of this instant has happened.
+  void enter_network(std::uint32_t i);
   // All data have come.
   void arrive(std::uint32_t i);
 
@@ -151,6 +156,7 @@ class Transfers {
   Matcher& matcher_;
   MessageRouter& router_;
   network::Network& network_;
+  FlowStarts& starts_;
   const MessageCost& cost_;
   Traffic& traffic_;
   const topology::Fabric& fabric_;

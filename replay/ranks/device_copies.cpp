@@ -62,6 +62,11 @@ void DeviceCopies::start_flow(std::uint32_t i) {
   Message& m = messages_[i];
   m.flow_start = agenda_.now();
   if (m.bytes == 0) return arrive(i);
+  starts_.add(i);
+}
+
+void DeviceCopies::enter_network(std::uint32_t i) {
+  Message& m = messages_[i];
   const auto [from, to] = way(m);
   const auto route = router_.between(from, to);
   const double cap = copies_[m.all_next].cap;

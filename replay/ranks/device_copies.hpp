@@ -16,6 +16,7 @@
 #include "replay/agenda.hpp"
 #include "replay/engine.hpp"
 #include "replay/kernel_time.hpp"
+#include "replay/messages/flow_starts.hpp"
 #include "replay/messages/message.hpp"
 #include "replay/messages/message_router.hpp"
 #include "replay/ranks/waits.hpp"
@@ -29,14 +30,15 @@ class DeviceCopies {
   using Ends = topology::CopyEnds;
   // All but `ends` outlive it; `ends` by rank, empty: no copy goes over links.
   DeviceCopies(std::vector<Ends> ends, const ReplayOptions& options, Pool<Message>& messages,
-               MessageRouter& router, network::Network& network, Waits& waits, Hindsight& hindsight,
-               Agenda& agenda)
+               MessageRouter& router, network::Network& network, FlowStarts& starts, Waits& waits,
+               Hindsight& hindsight, Agenda& agenda)
       : ends_(std::move(ends)),
         queues_(ends_.size()),
         options_(options),
         messages_(messages),
         router_(router),
         network_(network),
+        starts_(starts),
         waits_(waits),
         hindsight_(hindsight),
         agenda_(agenda) {}
@@ -51,6 +53,8 @@ class DeviceCopies {
   [[nodiscard]] bool has(std::uint32_t i) const { return messages_[i].context == kContext; }
   // Latency is paid.
   void start_flow(std::uint32_t i);
+  // ... when all else of this instant has happened.
+  void enter_network(std::uint32_t i);
   // All of its bytes have come.
   void arrive(std::uint32_t i);
 
@@ -97,6 +101,7 @@ class DeviceCopies {
   Pool<Message>& messages_;
   MessageRouter& router_;
   network::Network& network_;
+  FlowStarts& starts_;
   Waits& waits_;
   Hindsight& hindsight_;
   Agenda& agenda_;
