@@ -1,10 +1,12 @@
 // PCIe trees alone and under the hosts of networks: shape, link rates, routes, names, errors.
 #include <fmt/format.h>
 
+#include <numeric>
 #include <set>
 
 #include "tests/topology/support.hpp"
 #include "topology/bisection.hpp"
+#include "topology/metrics.hpp"
 #include "topology/pcie/forest.hpp"
 #include "topology/pcie/link_rate.hpp"
 #include "topology/pcie/tree.hpp"
@@ -350,6 +352,58 @@ TEST(Graft, EveryRouteIsTreePlusNetworkPlusTree) {
         }
       }
   }
+}
+
+// One card or several, hosts' memories, endpoints at several depths, pairs without a route; against every route.
+TEST(Graft, LengthsOfRoutesAreThoseOfTheNetworkAndTheTreesTogether) {
+  // Nobody reaches a.
+  const TempFile one_way(
+      "one-way",
+      "digraph { a [kind=host]; b [kind=host]; c [kind=host]; d [kind=host]; s [kind=switch]; "
+      "a -> s; b -> s; s -> b; c -> s; s -> c; d -> s; s -> d; }");
+  for (const std::string network :
+       {std::string("crossbar:n=12"), std::string("torus:dims=4x3"), std::string("xgft:m=4x4,w=1x2"),
+        std::string("dragonfly:p=2,a=4,h=2"), "file:path=" + one_way.path()})
+    for (const std::string node :
+         {"pcie", "pcie:gpus=1,nics=1,mem=on", "pcie:nics=2", "pcie:tree=rc(gpu mem switch(2*gpu nic))"}) {
+      SCOPED_TRACE(network + " " + node);
+      const Fabric f = load(network + ",node=\"" + node + "\"").fabric;
+      const auto h = f.routing().hop_histogram();
+      ASSERT_TRUE(h);
+      HopHistogram walked;
+      std::vector<LinkId> links;
+      for (std::uint32_t s = 0; s < f.host_count(); ++s)
+        for (std::uint32_t d = 0; d < f.host_count(); ++d) {
+          links.clear();
+          if (s == d) continue;
+          if (f.routing().route(HostId(s), HostId(d), links))
+            walked.add(links.size(), 1);
+          else
+            ++walked.unreachable;
+        }
+      EXPECT_EQ(h->pairs, walked.pairs);
+      EXPECT_EQ(h->unreachable, walked.unreachable);
+    }
+  // Two GPUs go by one card and one by the other: which pairs of cards are how far apart is not in the network's own count.
+  EXPECT_FALSE(load("crossbar:n=4,node=\"pcie:tree=isl(rc(2*gpu nic) rc(gpu nic))\"")
+                   .fabric.routing()
+                   .hop_histogram());
+}
+
+// 37.7 million pairs of GPUs; walked one by one they took a minute. With a GPU a node they are those of the network, and a tree at
+// each end.
+TEST(Graft, LengthsOfRoutesOfThousandsOfGpusAreCounted) {
+  const Metrics m = measure(load("aries:groups=2,node=pcie").fabric, 0);
+  ASSERT_TRUE(m.hops);
+  EXPECT_EQ(std::accumulate(m.hops->pairs.begin(), m.hops->pairs.end(), std::uint64_t{0}), 6144u * 6143u);
+  const auto alone = load("aries:groups=2").fabric.routing().hop_histogram();
+  const auto one = load("aries:groups=2,node=\"pcie:sockets=1,switches=0,cards=1,gpus=1\"")
+                       .fabric.routing()
+                       .hop_histogram();
+  ASSERT_TRUE(alone && one);
+  std::vector<std::uint64_t> further(4, 0);  // GPU to root, root to card; and back
+  further.insert(further.end(), alone->pairs.begin(), alone->pairs.end());
+  EXPECT_EQ(one->pairs, further);
 }
 
 TEST(Graft, NamesSayNodeAndDevice) {

@@ -86,8 +86,25 @@ class GraftRouting final : public Routing {
   }
   std::string_view name() const override { return name_; }
   std::uint64_t search_steps() const override { return network_->routing().search_steps(); }
+  std::optional<HopHistogram> hop_histogram() const override;
 
  private:
+  // Of the endpoints of a node, those behind one of its cards: how many are how many links from it. Nothing: the cards differ.
+  [[nodiscard]] std::optional<HopHistogram> behind_a_card() const;
+  // Between endpoints of one node, and between its cards over the network.
+  [[nodiscard]] HopHistogram within_a_node() const;
+  [[nodiscard]] HopHistogram between_cards_of_nodes() const;
+  [[nodiscard]] std::vector<std::uint32_t> endpoints() const {
+    std::vector<std::uint32_t> all = layout_->shape.gpus;
+    all.insert(all.end(), layout_->shape.memories.begin(), layout_->shape.memories.end());
+    return all;
+  }
+  // Links between two numbers of a node.
+  [[nodiscard]] std::size_t steps(std::uint32_t a, std::uint32_t b) const {
+    std::vector<LinkId> links;
+    forest_->path(VertexId(layout_->vertex(0, a)), VertexId(layout_->vertex(0, b)), links);
+    return links.size();
+  }
   // `cross(card, far card)` appends the network's own links between two cards.
   template <class Cross>
   bool between(HostId src, HostId dst, std::vector<LinkId>& out, Cross cross) const {
@@ -115,6 +132,69 @@ class GraftRouting final : public Routing {
   std::vector<LinkId> link_of_;  // of the result, by link of the network
   std::string name_;
 };
+
+std::optional<HopHistogram> GraftRouting::behind_a_card() const {
+  const PcieTreeShape& s = layout_->shape;
+  std::vector<HopHistogram> behind(s.nics.size());
+  for (const std::uint32_t e : endpoints()) {
+    const std::uint32_t card = s.nearest_nic[e];
+    behind[card].add(steps(e, s.nics[card]), 1);
+  }
+  for (const HopHistogram& b : behind)
+    if (b.pairs != behind.front().pairs) return std::nullopt;
+  return behind.front();
+}
+
+HopHistogram GraftRouting::within_a_node() const {
+  HopHistogram h;
+  const std::vector<std::uint32_t> all = endpoints();
+  for (const std::uint32_t a : all)
+    for (const std::uint32_t b : all)
+      if (a != b) h.add(steps(a, b), layout_->nodes);
+  return h;
+}
+
+HopHistogram GraftRouting::between_cards_of_nodes() const {
+  HopHistogram h;
+  const std::uint64_t cards = layout_->shape.nics.size();
+  std::vector<LinkId> links;
+  for (std::uint64_t a = 0; a < layout_->nodes * cards; ++a)
+    for (std::uint64_t b = a / cards * cards; b < (a / cards + 1) * cards; ++b) {
+      if (a == b) continue;
+      links.clear();
+      if (network_->routing().route(HostId(static_cast<std::uint32_t>(a)),
+                                    HostId(static_cast<std::uint32_t>(b)), links))
+        h.add(links.size(), 1);
+      else
+        ++h.unreachable;
+    }
+  return h;
+}
+
+// Between two nodes every way from an endpoint to its card goes with every route between two cards and every way from there, if
+// there are as many behind each card.
+std::optional<HopHistogram> GraftRouting::hop_histogram() const {
+  constexpr std::uint64_t kMostPairs = 1ULL << 27;  // that are walked: within a node, between cards of one
+  const std::uint64_t held = layout_->shape.gpus.size() + layout_->shape.memories.size(),
+                      cards = layout_->shape.nics.size();
+  if (saturating_mul(held, held) > kMostPairs || saturating_mul(layout_->nodes, cards * cards) > kMostPairs)
+    return std::nullopt;
+  const auto network = network_->routing().hop_histogram();
+  if (!network) return std::nullopt;
+  const auto behind = behind_a_card();
+  if (!behind) return std::nullopt;
+  HopHistogram h = within_a_node();
+  const HopHistogram same = between_cards_of_nodes();
+  const std::uint64_t held_by_card = held / cards;
+  h.unreachable += (network->unreachable - same.unreachable) * held_by_card * held_by_card;
+  for (std::size_t n = 0; n < network->pairs.size(); ++n) {
+    const std::uint64_t routes = network->pairs[n] - (n < same.pairs.size() ? same.pairs[n] : 0);
+    for (std::size_t up = 0; up < behind->pairs.size(); ++up)
+      for (std::size_t down = 0; down < behind->pairs.size(); ++down)
+        h.add(up + n + down, behind->pairs[up] * routes * behind->pairs[down]);
+  }
+  return h;
+}
 
 // Of the keys of every family a node has `speed` alone, that of its GPUs: the others are about a fabric, and that of a
 // node is the network's.
