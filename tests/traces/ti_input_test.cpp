@@ -94,6 +94,61 @@ TEST(TiInput, EveryFormGivesTheSameTrace) {
   EXPECT_EQ(ops_of(packed), want);
 }
 
+// SMPI's -trace-ti of an ordinary run is an index of the files of the ranks; with -trace-ti-one-file, of one of all ranks.
+TEST(TiInput, AFolderIsReadAsTheTarOfIt) {
+  const TempDir dir;
+  const std::string all = lines_of(0, 2) + "\n" + lines_of(1, 2) + "\n";
+  const auto want = ops_of({dir.write("shared.txt", all)});
+  ASSERT_EQ(want.size(), 2u);
+  using Files = std::vector<std::pair<std::string, std::string>>;
+  const std::pair<std::string, Files> cases[] = {
+      {"one file of all ranks", {{"1.5_rank-1.txt", all}}},
+      {"and what is no trace", {{"README", "of a run\n"}, {"rank-0.txt", all}}},
+      {"an index of other names",
+       {{"index", "root\nleaf\n"}, {"leaf", lines_of(1, 2)}, {"root", lines_of(0, 2)}}},
+      {"an index against the numbers",
+       {{"index.txt", "# by hand\npart-2.txt\npart-1.txt\n"},
+        {"part-1.txt", lines_of(1, 2)},
+        {"part-2.txt", lines_of(0, 2)}}},
+      {"an index of one file", {{"t", "elsewhere/all\n"}, {"all", all}}},
+      {"an index of what is not there decides nothing",
+       {{"a.txt", "rank-1.txt\nrank-2.txt\n"},
+        {"rank-0.txt", lines_of(0, 2)},
+        {"rank-1.txt", lines_of(1, 2)}}},
+      {"an index of files beside it",
+       {{"t", "t_files/1.5_rank-1.txt\nt_files/1.5_rank-2.txt\n"},
+        {"t_files/1.5_rank-1.txt", lines_of(0, 2)},
+        {"t_files/1.5_rank-2.txt", lines_of(1, 2)}}}};
+  int n = 0;
+  for (const auto& [what, files] : cases) {
+    const std::string folder = "d" + std::to_string(n++);
+    for (const auto& [name, text] : files) dir.write(folder + "/" + name, text);
+    EXPECT_EQ(ops_of({dir.path(folder)}), want) << what;
+    EXPECT_EQ(ops_of({dir.path(folder) + "/."}), want) << what;
+    write_archive(dir.path(folder + ".tar"), ARCHIVE_FILTER_NONE, files);
+    EXPECT_EQ(ops_of({dir.path(folder + ".tar")}), want) << what;
+  }
+  // Which files are no ranks is told of both.
+  const auto notes_of = [&](const std::string& path, const std::string& prefix) {
+    auto t = open_trace({path});
+    EXPECT_TRUE(t);
+    std::string notes;
+    for (const std::string& note : t ? (*t)->header().notes : std::vector<std::string>())
+      notes += note.starts_with(prefix) ? note.substr(prefix.size()) + "\n" : note + "\n";
+    return notes;
+  };
+  EXPECT_EQ(notes_of(dir.path("d1"), dir.path("d1/")), "README was ignored: not a rank's file.\n");
+  EXPECT_EQ(notes_of(dir.path("d1.tar"), dir.path("d1.tar!")), "README was ignored: not a rank's file.\n");
+  EXPECT_EQ(notes_of(dir.path("d3"), dir.path("d3/")), "");
+  // One that names a file twice, by two ways.
+  dir.write("twice/all", all);
+  dir.write("twice/index", "all\n../twice/all\n");
+  const auto twice = open_trace({dir.path("twice")}, "ti");
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().message(), dir.path("twice") + ": error: the index names a file twice; got \"" +
+                                         dir.path("twice/all") + "\"");
+}
+
 std::string open_error(const TempDir& dir, const std::vector<std::string>& paths) {
   auto t = open_trace(paths, "ti");
   if (t) return "no error";

@@ -175,6 +175,90 @@ std::optional<std::string> resolve(const std::string& index, const std::string& 
   return std::nullopt;
 }
 
+// Of the files `names` of a folder or an archive: which are the ranks.
+struct RankFiles {
+  std::vector<std::size_t> order;  // by rank, positions in `names`
+  std::vector<bool> used;          // of all `names`: a rank, or the index that told them
+};
+// An index whose every line names a file decides, else the numbers in the names. Files that are numbered in full are no index,
+// but for the first: there may be very many, and all that is in them is read later. `index_text`: of what may be one; empty =
+// not. `find`: the name of the file that a line of an index means; one that is none of `names` is added there.
+Result<RankFiles> rank_files(
+    const std::string& where, std::vector<std::string>& names,
+    const std::function<std::string_view(std::size_t)>& index_text,
+    const std::function<std::optional<std::string>(std::size_t index, const std::string& line)>& find) {
+  auto by_numbers = by_number(where, names);
+  std::vector<bool> is_numbered(names.size());
+  if (by_numbers)
+    for (std::size_t r = 1; r < by_numbers->size(); ++r) is_numbered[(*by_numbers)[r]] = true;
+  std::vector<std::string> told;
+  std::size_t index = 0;
+  for (std::size_t i = 0; i < names.size() && told.empty(); ++i) {
+    if (is_numbered[i]) continue;
+    index = i;
+    for (const IndexLine& line : index_lines(index_text(i))) {
+      auto file = find(i, line.name);
+      if (!file) {
+        told.clear();
+        break;
+      }
+      told.push_back(*std::move(file));
+    }
+  }
+  RankFiles ranks;
+  if (told.empty()) {
+    if (!by_numbers) return by_numbers.error();
+    ranks.order = *std::move(by_numbers);
+    ranks.used.resize(names.size());
+    for (const std::size_t i : ranks.order) ranks.used[i] = true;
+    return ranks;
+  }
+  std::map<std::string, std::size_t> at;
+  for (std::size_t i = 0; i < names.size(); ++i) at.emplace(names[i], i);
+  ranks.used.resize(names.size());
+  ranks.used[index] = true;
+  for (std::string& file : told) {
+    const auto [held, fresh] = at.emplace(file, names.size());
+    if (fresh) {
+      names.push_back(std::move(file));
+      ranks.used.push_back(false);
+    }
+    if (ranks.used[held->second]) return bad_input(where, "the index names a file twice", held->first);
+    ranks.used[held->second] = true;
+    ranks.order.push_back(held->second);
+  }
+  return ranks;
+}
+
+// The text of a file of a folder that may be an index: its first line names a file. Else nothing.
+std::string index_text_of(const std::string& path) {
+  const auto head = first_bytes(path);
+  if (!head || looks_compressed_or_tar(*head) || looks_like_ti_line(*head)) return {};
+  const std::string_view line = first_line(*head);
+  if (line.empty() || head->find('\0') != std::string::npos || !resolve(path, std::string(line))) return {};
+  auto text = read_text(path, kMaxIndexBytes);
+  return text ? *std::move(text) : std::string();
+}
+
+// The same of the files of a folder; those that an index names may stand elsewhere.
+Result<RankFiles> rank_files_in_folder(const std::string& folder, std::vector<std::string>& names) {
+  std::string text;
+  return rank_files(
+      folder, names,
+      [&](std::size_t i) {
+        text = index_text_of(names[i]);
+        return std::string_view(text);
+      },
+      [&](std::size_t index, const std::string& line) {
+        auto file = resolve(names[index], line);
+        // One of this folder has one name, by whichever way the line goes there.
+        std::error_code ec;
+        if (file && fs::equivalent(fs::absolute(*file, ec).parent_path(), folder, ec))
+          file = (fs::path(folder) / fs::path(*file).filename()).string();
+        return file;
+      });
+}
+
 }  // namespace
 
 bool looks_like_ti_line(std::string_view text) {
@@ -207,14 +291,11 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
     for (const auto& e : fs::directory_iterator(path, ec))
       if (e.is_regular_file(ec)) names.push_back(e.path().string());
     std::ranges::sort(names);
-    WEFT_ASSIGN(const auto order, by_number(path, names));
-    std::vector<bool> used(names.size());
-    for (const std::size_t i : order) {
-      add_file(names[i]);
-      used[i] = true;
-    }
+    WEFT_ASSIGN(const RankFiles ranks, rank_files_in_folder(path, names));
+    for (const std::size_t i : ranks.order) add_file(names[i]);
     for (std::size_t i = 0; i < names.size(); ++i)
-      if (!used[i]) in.ignored_.push_back(names[i]);
+      if (!ranks.used[i]) in.ignored_.push_back(names[i]);
+    in.shared_ = in.parts_.size() == 1;
     return in;
   }
   WEFT_ASSIGN(const std::string head, first_bytes(path));
@@ -295,42 +376,29 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
     add_member(members[0]);
     return in;
   }
-  // An index whose every line names a member decides; else the numbers in the names.
   std::map<std::string, std::size_t> at;
+  std::vector<std::string> names;
+  names.reserve(members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
+    names.push_back(members[i].name);
     at.emplace(members[i].name, i);
     at.emplace(fs::path(members[i].name).filename().string(), i);
   }
-  std::vector<std::size_t> order;
-  std::optional<std::size_t> index;
-  for (std::size_t i = 0; i < members.size() && order.empty(); ++i) {
-    if (!members[i].is_index || members[i].text.empty()) continue;
-    for (const IndexLine& line : index_lines(members[i].text)) {
-      auto found = at.find(line.name);
-      if (found == at.end()) found = at.find(fs::path(line.name).filename().string());
-      if (found == at.end()) {
-        order.clear();
-        break;
-      }
-      order.push_back(found->second);
-    }
-    if (!order.empty()) index = i;
-  }
-  if (order.empty()) {
-    std::vector<std::string> names;
-    names.reserve(members.size());
-    for (const Member& m : members) names.push_back(m.name);
-    WEFT_ASSIGN(order, by_number(path, names));
-  }
-  std::vector<bool> used(members.size());
-  if (index) used[*index] = true;
-  for (const std::size_t i : order) {
-    if (used[i]) return bad_input(path, "the index names a file twice", members[i].name);
-    used[i] = true;
-    add_member(members[i]);
-  }
+  WEFT_ASSIGN(const RankFiles ranks,
+              rank_files(
+                  path, names,
+                  [&](std::size_t i) {
+                    return members[i].is_index ? std::string_view(members[i].text) : std::string_view();
+                  },
+                  [&](std::size_t, const std::string& line) -> std::optional<std::string> {
+                    auto found = at.find(line);
+                    if (found == at.end()) found = at.find(fs::path(line).filename().string());
+                    if (found == at.end()) return std::nullopt;
+                    return names[found->second];
+                  }));
+  for (const std::size_t i : ranks.order) add_member(members[i]);
   for (std::size_t i = 0; i < members.size(); ++i)
-    if (!used[i]) in.ignored_.push_back(path + "!" + members[i].name);
+    if (!ranks.used[i]) in.ignored_.push_back(path + "!" + members[i].name);
   in.shared_ = in.parts_.size() == 1;
   return in;
 }

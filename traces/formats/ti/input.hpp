@@ -1,6 +1,7 @@
 // Where the text of a SimGrid time-independent trace comes from: one file per rank (an index file, a
 // directory or several paths), one shared file, or a tar archive of them; any of it compressed (gzip, zstd up
-// to --long=27, xz, bzip2), once.
+// to --long=27, xz, bzip2), once. A directory is read as a tar of it would be: by the index that it holds, else by the numbers
+// in the names of its files, and one file alone has the lines of all ranks.
 //
 // The text is streamed: memory is one chunk, plus the text of archives below kKeepText so that they unpack
 // once only. A compressed file may unpack to most_unpacked() of what is read (core/files/input_file.hpp). An archive is
