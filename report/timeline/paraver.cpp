@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/append_text.hpp"
+#include "report/timeline/extrae_events.hpp"
 #include "report/timeline/op_groups.hpp"
 #include "report/timeline/replay_export.hpp"
 #include "traces/kernel.hpp"
@@ -17,8 +18,7 @@ namespace {
 
 using traces::OpKind;
 
-constexpr std::uint32_t kPointToPoint = 50000001, kCollective = 50000002,
-                        kOther = 50000003;  // as Extrae numbers them
+// Beside Extrae's (extrae_events.hpp).
 constexpr std::uint32_t kRegion = 60000019, kKernel = 60000119, kLinkLoad = 60000219, kPathEvent = 60000319;
 
 struct State {
@@ -59,12 +59,6 @@ int state_of(OpKind k) {
   if (k == OpKind::barrier) return 5;
   if (traces::is_collective(k) || traces::is_comm_create(k)) return 13;
   return 15;
-}
-
-std::uint32_t type_of(OpKind k) {
-  if (traces::is_collective(k)) return kCollective;
-  if (k < OpKind::barrier) return kPointToPoint;
-  return kOther;
 }
 
 std::int64_t ns(SimTime t) { return t.time_since_epoch().count() / 1000; }
@@ -126,9 +120,9 @@ void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank,
     if (s.kind == OpKind::compute_kernel) {
       out.event(rank, s.begin, kKernel, s.kernel + 1);
       out.event(rank, s.end, kKernel, 0);
-    } else if (!traces::is_compute(s.kind) && s.kind < OpKind::task_compute) {
-      out.event(rank, s.begin, type_of(s.kind), static_cast<std::int64_t>(s.kind) + 1);
-      out.event(rank, s.end, type_of(s.kind), 0);
+    } else if (const ExtraeEvent& call = extrae_event(s.kind); call.value != 0) {
+      out.event(rank, s.begin, call.type, call.value);
+      out.event(rank, s.end, call.type, 0);
     }
   }
   // Operations follow each other, so a rank whose last one is over before the time asked for is done. Of others nothing is known.
@@ -202,22 +196,17 @@ std::string paraver_pcf(const Timeline& timeline) {
   for (const State& s : kStates) out += fmt::format("{}    {}\n", s.number, s.name);
   out += "\n\nSTATES_COLOR\n";
   for (const State& s : kStates) out += fmt::format("{}    {}\n", s.number, s.color);
-  const auto type = [&](std::uint32_t number, const char* name, const auto& values) {
-    out += fmt::format("\n\nEVENT_TYPE\n9    {}    {}\nVALUES\n0      End\n", number, name);
+  const auto type = [&](std::uint32_t number, std::string_view name, const auto& values,
+                        const char* none = "End") {
+    out += fmt::format("\n\nEVENT_TYPE\n9    {}    {}\nVALUES\n0      {}\n", number, name, none);
     for (const auto& [value, text] : values) out += fmt::format("{}      {}\n", value, text);
   };
   using Values = std::vector<std::pair<std::int64_t, std::string>>;
-  for (const auto& [number, name] :
-       {std::pair(kPointToPoint, "MPI Point-to-point"), std::pair(kCollective, "MPI Collective Comm"),
-        std::pair(kOther, "MPI Other")}) {
+  for (const ExtraeEventType& t : extrae::kTypes) {
     Values values;
-    for (std::size_t k = 0; k < traces::kOpKindCount; ++k) {
-      const auto kind = static_cast<OpKind>(k);
-      if (!traces::is_compute(kind) && kind != OpKind::launch && kind != OpKind::region_begin &&
-          kind != OpKind::region_end && type_of(kind) == number)
-        values.emplace_back(static_cast<std::int64_t>(k) + 1, "MPI_" + std::string(traces::op_name(kind)));
-    }
-    type(number, name, values);
+    for (const ExtraeEvent& e : extrae::kEvents)
+      if (e.type == t.number) values.emplace_back(e.value, e.label);
+    type(t.number, t.label, values, "Outside MPI");
   }
   Values kernels, regions;
   for (std::size_t k = 0; k < traces::kKernelCount; ++k)

@@ -101,6 +101,7 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   std::map<std::pair<std::int64_t, std::int64_t>, int> open;
   std::size_t messages = 0;
   std::int64_t bytes = 0, path = 0;
+  std::set<std::int64_t> calls;
   while (std::getline(in, line)) {
     const auto f = numbers(line);
     ASSERT_GE(f.size(), 8u) << line;
@@ -118,6 +119,7 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
     } else if (f[0] == 2) {
       ASSERT_EQ(f.size() % 2, 0u) << line;
       if (f[6] == kPathEvent) path += f[7] == 0 ? f[5] : -f[5];
+      if (f[6] / 10 == 5000000 && f[7] != 0) calls.insert(f[6] % 10 * 1000 + f[7]);
       int& depth = open[{f[3], f[6]}];
       depth += f[7] == 0 ? -1 : 1;
       EXPECT_GE(depth, 0) << line;
@@ -144,6 +146,8 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   EXPECT_EQ(bytes, static_cast<std::int64_t>(seen.result.network.bytes));
   EXPECT_EQ(std::count(p.row.begin(), p.row.end(), '\n'), 3 + (4 + 4) + (2 + 1) + (4 + 4) + 2);
   EXPECT_NE(p.pcf.find("1      step"), std::string::npos);
+  EXPECT_EQ(calls, (std::set<std::int64_t>{1001, 1002, 1003, 1004, 1005, 2010}))
+      << "Extrae's send, recv, isend, irecv, wait; allreduce";
   EXPECT_EQ(path, end) << "what is on the critical path, of all ranks";
   EXPECT_NE(p.pcf.find("Critical path\nVALUES\n0      End\n1      own time\n2      message"),
             std::string::npos);
