@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <sstream>
+#include <string>
 
 #include "tests/support/checkout.hpp"
 #include "tests/traces/trace_testing.hpp"
@@ -295,7 +297,13 @@ TEST(Ti, MalformedLinesAreNamedByFileLineAndColumn) {
        ">= 0"},
   };
   for (const auto& [text, want] : cases) EXPECT_EQ(error_of_text(dir, text), want) << text;
-  for (const char* action : {"waitAny", "testsome", "Startall", "ibcast"}) {
+  // One-sided calls and others that smpirun -trace-ti leaves lines of.
+  std::istringstream of_smpi_alone(
+      "waitAny testsome Startall ibcast isendRecv Get Put Accumulate Rget Rput Raccumulate "
+      "Get_accumulate Rget_accumulate Compare_and_swap Win_fence Win_post Win_start Win_complete "
+      "Win_wait Win_lock Win_unlock Win_lock_all Win_unlock_all Win_flush Win_flush_local "
+      "Win_flush_all Win_flush_local_all");
+  for (std::string action; of_smpi_alone >> action;) {
     auto t = open_trace({dir.write("smpi.txt", fmt::format("0 init\n0 {} 2\n", action))}, "ti");
     ASSERT_FALSE(t) << action;
     EXPECT_EQ(t.error().code, ErrorCode::kNotSupported);

@@ -92,12 +92,16 @@ inline constexpr std::string_view kActionNames[] = {
 #undef WEFT_X
 };
 
-// What SMPI 3.32 writes (src/smpi/bindings) and its own replayer does not know.
+// What SMPI writes (src/smpi/bindings of 3.32; isendRecv: of 3.36) and its own replayer does not know.
 inline constexpr std::string_view kActionsOfSmpiAlone[] = {
-    "bsend",          "ibsend",    "Start",      "Startall",    "waitAny",   "testany",
-    "testall",        "testsome",  "ibarrier",   "ibcast",      "igather",   "igatherv",
-    "iscatter",       "iscatterv", "iallgather", "iallgatherv", "ireduce",   "iscan",
-    "ireducescatter", "iexscan",   "iallreduce", "ialltoall",   "ialltoallv"};
+    "bsend", "ibsend", "Start", "Startall", "waitAny", "testany", "testall", "testsome", "ibarrier", "ibcast",
+    "igather", "igatherv", "iscatter", "iscatterv", "iallgather", "iallgatherv", "ireduce", "iscan",
+    "ireducescatter", "iexscan", "iallreduce", "ialltoall", "ialltoallv", "isendRecv",
+    // One-sided.
+    "Get", "Rget", "Put", "Rput", "Accumulate", "Raccumulate", "Get_accumulate", "Rget_accumulate",
+    "Compare_and_swap", "Win_fence", "Win_post", "Win_start", "Win_complete", "Win_wait", "Win_lock",
+    "Win_unlock", "Win_lock_all", "Win_unlock_all", "Win_flush", "Win_flush_local", "Win_flush_all",
+    "Win_flush_local_all"};
 
 inline std::string known_actions() {
   std::string all = "one of";
