@@ -107,6 +107,7 @@ void forget(const RoutesWalked& r, Wiring& w) {
 Wiring infer_wiring(const RoutesWalked& r) {
   Joints joints(r);
   Wiring w;
+  w.known = r.whole;
   w.from.resize(r.links);
   w.to.resize(r.links);
   std::vector<std::uint32_t> vertex(2 * std::size_t{r.links} + r.places, kNowhere);

@@ -22,6 +22,7 @@ struct RoutesWalked {
   std::span<const Route> routes;
   std::span<const std::uint32_t> used;    // links of the routes, one route after the other
   std::span<const std::uint8_t> two_way;  // by link, 1: for both directions; empty: none is
+  bool whole = true;  // false: some go on elsewhere than they came to, so the wiring is unknown
 };
 
 struct Wiring {

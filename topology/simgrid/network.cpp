@@ -1,5 +1,7 @@
 #include "topology/simgrid/network.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace weft::topology::simgrid {
@@ -72,6 +74,32 @@ bool Network::route(std::uint32_t src, std::uint32_t dst, std::vector<std::uint3
   if (!route_if_apart(src, leg.begins, out)) return false;
   out.insert(out.end(), leg.links.begin(), leg.links.end());
   return route_if_apart(leg.ends, dst, out);
+}
+
+void Network::find_untold_ways() {
+  std::size_t ways = 0;
+  std::string first;
+  const auto look = [&](std::vector<std::uint32_t>& gateways, bool out) {
+    std::ranges::sort(gateways);
+    gateways.erase(std::unique(gateways.begin(), gateways.end()), gateways.end());
+    for (const std::uint32_t gateway : gateways) {
+      const Zone& zone = *zones[points[gateway].zone];
+      for (const std::uint32_t member : zone.members) {
+        if (member == gateway || points[member].kind != PointKind::kHost) continue;
+        const std::uint32_t src = out ? member : gateway, dst = out ? gateway : member;
+        if (!zone.is_untold(points[src].number, points[dst].number)) continue;
+        if (ways++ == 0) first = fmt::format("{} to {}", points[src].name, points[dst].name);
+      }
+    }
+  };
+  look(gateways_out, true);
+  look(gateways_in, false);
+  ways_are_untold = ways > 0;
+  if (ways_are_untold)
+    warnings.push_back(
+        fmt::format("the platform does not tell {} between hosts and the gateways of their netzones: no "
+                    "links, as in SimGrid; the first: {}",
+                    ways == 1 ? "a way" : fmt::format("{} ways", ways), first));
 }
 
 }  // namespace weft::topology::simgrid

@@ -78,6 +78,8 @@ class Zone {
   // From member `src` to member `dst` of it, numbers of points in it, not the same. False: there is no way.
   [[nodiscard]] virtual bool leg(const Network& net, std::uint32_t src, std::uint32_t dst,
                                  Leg& out) const = 0;
+  // True: the file does not tell that leg, and it has no links.
+  [[nodiscard]] virtual bool is_untold(std::uint32_t /*src*/, std::uint32_t /*dst*/) const { return false; }
   virtual void walk(const Network& net, Places& places) const = 0;
   // True: some leg may take a link twice, or one that another leg of the zone takes: whole routes are to be looked at.
   [[nodiscard]] virtual bool may_repeat() const { return false; }
@@ -98,19 +100,26 @@ class Network {
   std::vector<Point> points;
   std::vector<Link> links;
   std::vector<std::unique_ptr<Zone>> zones;
-  std::vector<std::uint32_t> hosts;   // points
-  std::vector<double> speed;          // flop/s, by host
-  bool hosts_pass_on = false;         // messages of others
-  std::vector<std::string> warnings;  // what the file says and nobody reads, one sentence each
+  std::vector<std::uint32_t> hosts;  // points
+  std::vector<double> speed;         // flop/s, by host
+  bool hosts_pass_on = false;        // messages of others
+  // Hosts or routers where routes from their netzone, or a smaller one, go out of it, and where they come in; any number of times.
+  std::vector<std::uint32_t> gateways_out, gateways_in;
+  // Some way to a gateway or from one has no links, as the file does not tell it.
+  bool ways_are_untold = false;
+  // What the file says and nobody reads, or does not say, one sentence each.
+  std::vector<std::string> warnings;
 
-  // Appends the links from one host or router to another. False: there is no route. O(depth of the zones, links), and what their
-  // legs cost.
+  // Appends the links from one host or router to another. False: there is no route. True and no links: none between hosts, but
+  // from a host to a gateway, or back. O(depth of the zones, links), and what their legs cost.
   [[nodiscard]] bool route(std::uint32_t src, std::uint32_t dst, std::vector<std::uint32_t>& out) const;
   // The same between gateways.
   [[nodiscard]] bool route_if_apart(std::uint32_t src, std::uint32_t dst,
                                     std::vector<std::uint32_t>& out) const {
     return src == dst || route(src, dst, out);
   }
+  // Sets ways_are_untold and warns, once all is read. O(members of netzones x gateways in them).
+  void find_untold_ways();
 
  private:
   struct Ancestors {

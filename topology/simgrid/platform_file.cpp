@@ -438,6 +438,7 @@ Result<std::unique_ptr<Network>> read_platform(const std::string& path) {
   WEFT_ASSIGN(const XmlElement platform, xml->root("platform"));
   auto net = std::make_unique<Network>();
   WEFT_TRY(Reader(*net).read(platform));
+  net->find_untold_ways();
   return net;
 }
 

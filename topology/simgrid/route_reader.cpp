@@ -52,6 +52,14 @@ Result<std::uint32_t> RouteReader::gateway_of(const XmlElement& e, const char* a
   return point;
 }
 
+void RouteReader::add_gateways(std::uint32_t begins, std::uint32_t ends, bool symmetrical) {
+  for (const auto& [out, in] : {std::pair(begins, ends), std::pair(ends, begins)}) {
+    if (out != kNone) net_.gateways_out.push_back(out);
+    if (in != kNone) net_.gateways_in.push_back(in);
+    if (!symmetrical) return;
+  }
+}
+
 Result<RouteReader::Step> RouteReader::step_of(const XmlElement& e) const {
   if (e.name() != "link_ctn")
     return bad_input(e.place(), fmt::format("<{}> in a route", e.name()), {}, "<link_ctn id=\"...\"/>");
@@ -129,6 +137,7 @@ Result<void> RouteReader::read_leg(RoutedZone& zone, std::uint32_t number, const
     WEFT_ASSIGN(leg.ends, gateway_of(e, "gw_dst", dst));
   }
   if (src == dst) return {};  // a loopback
+  add_gateways(leg.begins, leg.ends, symmetrical);
   Leg back{backwards(steps), leg.ends, leg.begins};
   WEFT_TRY(add_leg(zone, src, dst, std::move(leg), e));
   return symmetrical ? add_leg(zone, dst, src, std::move(back), e) : Result<void>();
@@ -155,6 +164,7 @@ Result<void> RouteReader::read_bypass(std::uint32_t number, const XmlElement& e,
   if (between_zones) {
     WEFT_ASSIGN(bypass.begins, gateway_of(e, "gw_src", src));
     WEFT_ASSIGN(bypass.ends, gateway_of(e, "gw_dst", dst));
+    add_gateways(bypass.begins, bypass.ends, false);
   }
   if (net_.zones[number]->bypasses.emplace(std::pair(src, dst), std::move(bypass)).second) return {};
   return bad_input(e.place(), "a second bypass between two points",
@@ -175,6 +185,7 @@ Result<void> RouteReader::read_star_route(StarZone& zone, std::uint32_t number, 
   StarZone::Ways& ways = zone.of(net_.points[end].number);
   if (between_zones) {
     WEFT_ASSIGN(ways.gateway, gateway_of(e, from ? "gw_src" : "gw_dst", end));
+    add_gateways(from ? ways.gateway : kNone, from ? kNone : ways.gateway, symmetrical);
   }
   if (!from || symmetrical) {
     ways.down = from ? backwards(steps) : forwards(steps);

@@ -39,6 +39,8 @@ class RouteReader {
   [[nodiscard]] bool within(std::uint32_t point, std::uint32_t zone) const;
   // A host or router in the netzone `in`, however deep.
   Result<std::uint32_t> gateway_of(const XmlElement& e, const char* attribute, std::uint32_t in);
+  // Of routes that begin, and end, there; kNone: none.
+  void add_gateways(std::uint32_t begins, std::uint32_t ends, bool symmetrical);
   // A link as a route tells it: a split one by its name and a direction, which the way back turns round, or a half by its own
   // name, which both ways take, as SimGrid has it.
   struct Step {

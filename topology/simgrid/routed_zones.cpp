@@ -46,7 +46,12 @@ bool RoutedZone::join(const Network& net, const std::vector<const Leg*>& path, L
   std::uint32_t at = kNone;
   for (std::size_t i = path.size(); i-- > 0;) {
     const Leg& next = *path[i];
-    if (at != kNone && !net.route_if_apart(at, next.begins, out.links)) return false;
+    if (at != kNone && at != next.begins) {
+      // What a netzone does not tell between two of its gateways is no way through it.
+      const Point &from = net.points[at], &to = net.points[next.begins];
+      if (from.zone == to.zone && net.zones[from.zone]->is_untold(from.number, to.number)) return false;
+      if (!net.route(at, next.begins, out.links)) return false;
+    }
     append_links(out.links, next.links);
     at = next.ends;
   }
@@ -55,8 +60,7 @@ bool RoutedZone::join(const Network& net, const std::vector<const Leg*>& path, L
 
 bool FullZone::leg(const Network& /*net*/, std::uint32_t src, std::uint32_t dst, Leg& out) const {
   const Leg* told = find(src, dst);
-  if (told == nullptr) return false;
-  out = *told;
+  out = told != nullptr ? *told : Leg{};
   return true;
 }
 

@@ -40,8 +40,13 @@ class RoutedZone : public Zone {
   std::map<Pair, Leg> legs_;  // ordered, so that what goes over all of them has one order
 };
 
+// What is not told has no links, as in SimGrid (FullZone::get_local_route): between two hosts that is no route, but in front of
+// a gateway or behind one a route that has the links of others.
 class FullZone final : public RoutedZone {
  public:
+  [[nodiscard]] bool is_untold(std::uint32_t src, std::uint32_t dst) const override {
+    return find(src, dst) == nullptr && !bypasses.contains(std::pair(members[src], members[dst]));
+  }
   [[nodiscard]] bool leg(const Network& net, std::uint32_t src, std::uint32_t dst, Leg& out) const override;
 
  protected:

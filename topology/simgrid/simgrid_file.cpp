@@ -152,8 +152,8 @@ Result<Fabric> build_simgrid(const Params& params) {
   const simgrid::Places legs = legs_of(*net);
   std::vector<std::uint8_t> two_way;
   for (const simgrid::Link& l : net->links) two_way.push_back(l.two_way ? 1 : 0);
-  const Wiring w = infer_wiring(
-      {hosts, legs.count(), static_cast<std::uint32_t>(net->links.size()), legs.routes, legs.used, two_way});
+  const Wiring w = infer_wiring({hosts, legs.count(), static_cast<std::uint32_t>(net->links.size()),
+                                 legs.routes, legs.used, two_way, !net->ways_are_untold});
   WEFT_TRY(params.placed(check_size(w.vertices, (net->links.size() + 1) / 2)));
   const bool pass_on = net->hosts_pass_on || w.hosts_pass_on;
   FabricBuilder b(hosts, w.vertices, pass_on ? w.vertices : w.vertices - hosts);
