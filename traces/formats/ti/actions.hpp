@@ -109,7 +109,8 @@ inline std::string known_actions() {
   return all;
 }
 
-// Bytes of SimGrid's datatype ids (src/smpi/mpi/smpi_datatype.cpp). Id -1 (null) has 0 bytes.
+// Bytes of SimGrid's datatype ids, as SimGrid counts them (src/smpi/mpi/smpi_datatype.cpp of 3.32 and 3.36): there a
+// COMPLEX32 is a COMPLEX16, an INTEGER1 an int. Id -1 (null) has 0 bytes.
 inline constexpr std::array<int, 60> kTypeBytes = {
     8, 4, 1, 2, 8, 4, 1, 8, 1, 1,    // double int char short long
                                      // float byte longlong schar
@@ -122,7 +123,7 @@ inline constexpr std::array<int, 60> kTypeBytes = {
                                      // offset
     8, 16, 16, 8, 8, 8, 16, 16,      // float_int long_int double_int
                                      // short_int 2int 2float 2double 2long
-    4, 4, 8, 16, 8, 16, 32, 1, 2, 4, 8,
+    4, 4, 8, 16, 8, 16, 16, 4, 2, 4, 8,
     16,                                // Fortran real, real4..16, complex8..32, integer1..16
     32, 1, 8, 16, 32, 0, 0, 1, 8, 8};  // ldouble_int, C++ bool, complex8..32; ub lb packed pointer count
 static_assert(kTypeBytes.size() == 60);
