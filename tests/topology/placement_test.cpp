@@ -52,6 +52,62 @@ TEST(Placement, FileNamesTheHostOfEachRankByIndexOrName) {
   EXPECT_EQ(placed(p, 3, "file:" + f.path()), (std::vector<std::uint32_t>{2, 0, 3}));
 }
 
+// The formats of man smpirun, of MPICH's Hydra and of Open MPI ("man mpirun", hostfiles).
+TEST(Placement, HostFilesOfLaunchersPlaceSeveralRanksALine) {
+  const Platform p = load("crossbar:n=4,ranks_per_host=3");
+  const std::vector<std::uint32_t> want{2, 2, 2, 0, 3, 3};
+  for (const char* text :
+       {"2\n2\n2\n0\n3\n3\n", "node-2:3\nnode-0:1\nnode-3:2\n", "2:3\n0\n3:2\n",
+        "# allocated\nnode-2 slots=3\n  node-0\tslots=1 max_slots=9\nnode-3 max-slots=4 slots=2 \r\n",
+        "node-2 slots=1\nnode-2:2\n#node-1\nnode-0\nnode-3:2\n", "node-2:3\nnode-0\nnode-3:3\nnode-1:3\n"}) {
+    const TempFile f("hostfile", text);
+    EXPECT_EQ(placed(p, 6, "file:" + f.path()), want) << text;
+  }
+  const TempFile more("hostfile", "node-2:3\nnode-0:3\nnode-1:3\n");
+  const auto noted = place(p, 4, "file:" + more.path(), 0);
+  ASSERT_TRUE(noted.has_value());
+  EXPECT_THAT(noted->notes,
+              ::testing::ElementsAre(more.path() + ":2:1: 2 slots beyond the 4 ranks are not used",
+                                     more.path() + ": 1 line beyond the 4 ranks is not used"));
+  // A name comes before what it could be read as.
+  const TempFile graph("colons",
+                       "graph g { \"n:2\" [kind=host]; \"a b\" [kind=host]; n [kind=host];"
+                       " s [kind=switch]; \"n:2\" -- s; \"a b\" -- s; n -- s }");
+  const Platform named = load("file:path=" + graph.path() + ",ranks_per_host=2");
+  const auto at = [&](const char* name) {
+    return HostLookup(named.fabric).find(name, "here").value().index();
+  };
+  const TempFile names("hostfile", "n:2\na b\nn:2:2\n");
+  EXPECT_THAT(place_error(named, 4, "file:" + names.path()), HasSubstr(":3:1: error: more ranks on a host"));
+  EXPECT_EQ(placed(named, 3, "file:" + names.path()),
+            (std::vector<std::uint32_t>{at("n:2"), at("a b"), at("n:2")}));
+}
+
+TEST(Placement, BadHostFilesAreRefusedWithLineAndColumn) {
+  const Platform p = load("crossbar:n=4,ranks_per_host=2");
+  const std::pair<const char*, const char*> cases[] = {
+      {"node-0:x\n", ":1:8: error: ranks of a host; got \"x\"; expected a number from 1"},
+      {"node-0\n node-1:0\n", ":2:9: error: ranks of a host; got \"0\""},
+      {"node-0:99999999999999999999\n", ":1:8: error: ranks of a host"},
+      {"node-9:2\n", ":1:1: error: unknown host; got \"node-9\"; expected an index from 0 to 3 or a name"},
+      {"node-0:2\n  node-9 slots=2\n", ":2:3: error: unknown host; got \"node-9\""},
+      {"node-0 slots=two\n", ":1:14: error: ranks of a host; got \"two\""},
+      {"node-0 slots=1 slots=1\n", ":1:22: error: ranks of a host told twice; got \"1\""},
+      {"node-0:1 slots=1\n", ":1:16: error: ranks of a host told twice"},
+      {"node-0 max_slots=2\n",
+       ":1:1: error: host without the number of its ranks; got \"node-0 max_slots=2\""},
+      {"node-0 slots=1 user=me\n",
+       ":1:16: error: unknown word behind a host; got \"user=me\"; expected slots=N"},
+      {"node-0:3\n",
+       ":1:1: error: more ranks on a host than its slots; got \"node-0:3\"; expected at most 2"},
+      {"node-0:2\nnode-0\n", ":2:1: error: more ranks on a host than its slots"},
+      {"node-0:2\n# end\n", ":3:1: error: the lines hold fewer ranks; got \"2\"; expected 3 ranks"}};
+  for (const auto& [text, expected] : cases) {
+    const TempFile f("hostfile", text);
+    EXPECT_THAT(place_error(p, 3, "file:" + f.path()), HasSubstr(f.path() + expected)) << text;
+  }
+}
+
 // Rules place ranks on GPUs only, so there may be more ranks than GPUs where a file names the memories.
 TEST(Placement, AFileMayPlaceRanksOnAllGpusAndOnHostMemory) {
   const Platform p = load("pcie:switches=1,cards=1,gpus=2,mem=on");

@@ -24,15 +24,89 @@ Error bad_map(std::string_view map, std::string expected = std::string(kMaps)) {
   return usage_error("unknown --map", std::string(map), std::move(expected));
 }
 
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t v = 0;
+  const auto [p, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (ec != std::errc() || p != text.data() + text.size() || v == 0) return std::nullopt;
+  return v;
+}
+
+// A line of a file: the next `ranks` ranks are on `host`.
+struct HostLine {
+  HostId host;
+  std::uint64_t ranks = 1;
+};
+
+// Reads lines that are one host, by index or name, of one rank, or as MPI's launchers have them: "host:N" (smpirun, MPICH) and
+// "host slots=N" (Open MPI), max_slots=N beside it said and not used. `field`: neither empty nor with blanks around.
+class HostLines {
+ public:
+  HostLines(const Fabric& fabric, const std::string& path) : lookup_(fabric), path_(path) {}
+
+  [[nodiscard]] bool is_comment(std::string_view field) {
+    return field.starts_with('#') && !lookup_.find(field, {});
+  }
+  Result<HostLine> read(std::string_view field, std::uint32_t line, std::uint32_t column) {
+    const auto where = [&](std::string_view part) {
+      return SourcePos{path_, line, column + static_cast<std::uint32_t>(part.data() - field.data())}.text();
+    };
+    // A name may hold a colon or a blank.
+    const auto whole = lookup_.find(field, where(field));
+    if (whole) return HostLine{*whole};
+    std::string_view rest = field.substr(std::min(field.find_first_of(" \t"), field.size()));
+    std::string_view name = field.substr(0, field.size() - rest.size());
+    std::optional<std::uint64_t> ranks;
+    const auto take_count = [&](std::string_view text) -> Result<void> {
+      if (ranks) return bad_input(where(text), "ranks of a host told twice", std::string(text), "one number");
+      ranks = number(text);
+      if (!ranks) return bad_input(where(text), "ranks of a host", std::string(text), "a number from 1");
+      return {};
+    };
+    if (const auto colon = name.rfind(':'); colon != std::string_view::npos && !lookup_.find(name, {})) {
+      const std::string_view count = name.substr(colon + 1);
+      name = name.substr(0, colon);
+      if (!number(count) && !lookup_.find(name, {})) return whole.error();
+      WEFT_TRY(take_count(count));
+    } else if (rest.empty()) {
+      return whole.error();
+    }
+    WEFT_ASSIGN(const HostId host, lookup_.find(name, where(name)));
+    while (!rest.empty()) {
+      rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+      const std::string_view word = rest.substr(0, rest.find_first_of(" \t"));
+      rest.remove_prefix(word.size());
+      constexpr std::string_view kSlots = "slots=";
+      if (word.starts_with(kSlots)) {
+        WEFT_TRY(take_count(word.substr(kSlots.size())));
+      } else if (!word.starts_with("max_slots=") && !word.starts_with("max-slots=")) {
+        return bad_input(where(word), "unknown word behind a host", std::string(word), "slots=N");
+      }
+    }
+    if (!ranks)
+      return bad_input(where(name), "host without the number of its ranks", std::string(field), "slots=N");
+    return HostLine{host, *ranks};
+  }
+
+ private:
+  HostLookup lookup_;
+  const std::string& path_;
+};
+
+std::string beyond(const std::string& where, std::uint64_t count, const char* what, std::uint32_t ranks) {
+  return fmt::format("{}: {} beyond the {} {} not used", where, counted(count, what), counted(ranks, "rank"),
+                     count == 1 ? "is" : "are");
+}
+
 Result<Placement> place_from_file(const Platform& p, std::uint32_t ranks, const std::string& path,
                                   const std::vector<bool>& taken) {
   WEFT_ASSIGN(const std::string text, read_text(path, 1ULL << 28));
-  HostLookup lookup(p.fabric);
+  HostLines lines(p.fabric, path);
   std::vector<std::uint32_t> load(p.fabric.host_count(), 0);
   Placement out;
   std::string_view rest = text;
   std::uint32_t line = 0;
   std::uint64_t unused = 0;
+  bool counts = false;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');
     std::string_view field = rest.substr(0, end);
@@ -43,6 +117,7 @@ Result<Placement> place_from_file(const Platform& p, std::uint32_t ranks, const 
     field = begin == std::string_view::npos ? std::string_view() : field.substr(begin);
     while (!field.empty() && (field.back() == ' ' || field.back() == '\t' || field.back() == '\r'))
       field.remove_suffix(1);
+    if (lines.is_comment(field)) continue;
     // A host file is often that of a larger allocation.
     if (out.hosts.size() == ranks) {
       unused += field.empty() ? 0 : 1;
@@ -51,20 +126,25 @@ Result<Placement> place_from_file(const Platform& p, std::uint32_t ranks, const 
     const std::string where = SourcePos{path, line, column}.text();
     if (field.empty())
       return bad_input(where, "empty line", {}, fmt::format("the host of rank {}", out.hosts.size()));
-    WEFT_ASSIGN(const HostId h, lookup.find(field, where));
-    if (!taken.empty() && taken[h.index()])
+    WEFT_ASSIGN(const HostLine of, lines.read(field, line, column));
+    const std::uint32_t h = of.host.index();
+    if (!taken.empty() && taken[h])
       return bad_input(where, "host of another job", std::string(field), "a host that no other job uses");
-    if (++load[h.index()] > p.ranks_per_host)
+    const std::uint64_t here = std::min<std::uint64_t>(of.ranks, ranks - out.hosts.size());
+    counts = counts || of.ranks > 1;
+    if (here > p.ranks_per_host - load[h])
       return bad_input(where, "more ranks on a host than its slots", std::string(field),
                        fmt::format("at most {} (ranks_per_host)", p.ranks_per_host));
-    out.hosts.push_back(h);
+    load[h] += static_cast<std::uint32_t>(here);
+    out.hosts.insert(out.hosts.end(), here, of.host);
+    if (here < of.ranks) out.notes.push_back(beyond(where, of.ranks - here, "slot", ranks));
   }
   if (out.hosts.size() != ranks)
-    return bad_input(SourcePos{path, line + 1, 1}.text(), "fewer lines than ranks",
-                     fmt::format("{}", out.hosts.size()), fmt::format("{} lines", ranks));
-  if (unused > 0)
-    out.notes.push_back(fmt::format("{}: {} beyond the {} {} not used", path, counted(unused, "line"),
-                                    counted(ranks, "rank"), unused == 1 ? "is" : "are"));
+    return bad_input(SourcePos{path, line + 1, 1}.text(),
+                     counts ? "the lines hold fewer ranks" : "fewer lines than ranks",
+                     fmt::format("{}", out.hosts.size()),
+                     counts ? counted(ranks, "rank") : fmt::format("{} lines", ranks));
+  if (unused > 0) out.notes.push_back(beyond(path, unused, "line", ranks));
   return out;
 }
 
@@ -123,13 +203,6 @@ std::optional<Hosts> pack(const Hosts& hosts, const std::vector<std::uint32_t>& 
     }
   }
   return out;
-}
-
-std::optional<std::uint64_t> number(std::string_view text) {
-  std::uint64_t v = 0;
-  const auto [p, ec] = std::from_chars(text.data(), text.data() + text.size(), v);
-  if (ec != std::errc() || p != text.data() + text.size() || v == 0) return std::nullopt;
-  return v;
 }
 
 Result<Hosts> place_grid(const Hosts& hosts, const Fabric& fabric, std::uint64_t per_host,

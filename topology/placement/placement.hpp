@@ -9,7 +9,8 @@
 //   hpl-rows:PxQ      HPL's process grid: each row of Q ranks together on one host or switch if it fits, and not across
 //   hpl-cols:PxQ      two where there is room to avoid it; columns of P ranks likewise. ":col" after it: ranks numbered
 //                     down the columns (PMAP=1) instead of along the rows
-//   file:PATH         line r = the host of rank r, by index or name; lines beyond the ranks are not used, and noted
+//   file:PATH         line r = the host of rank r, by index or name, or a line for N ranks as MPI's launchers have it: "host:N"
+//                     or "host slots=N"; # begins a comment; what is beyond the ranks is not used, and noted
 //   ...,hosts=packed  only the first hosts, as few as hold the ranks;  hosts=random: as many, drawn, in order of host
 // A host has ranks_per_host slots. Several jobs share a machine host by host: `taken` hosts are out of reach.
 #pragma once
