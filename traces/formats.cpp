@@ -1,5 +1,7 @@
 #include "traces/formats.hpp"
 
+#include <fmt/format.h>
+
 #include "core/suggest.hpp"
 
 namespace weft::traces {
@@ -13,6 +15,11 @@ const std::vector<FormatName>& trace_formats() {
 #undef WEFT_TRACE_FORMAT_LATER
   };
   return rows;
+}
+
+Error format_not_read(const FormatName& row) {
+  return not_supported(fmt::format("trace format {} ({})", row.name, row.what),
+                       supported_names(trace_formats()));
 }
 
 std::string known_names(const std::vector<FormatName>& rows) {

@@ -39,6 +39,8 @@ struct FormatName {
   bool supported = true;
 };
 [[nodiscard]] const std::vector<FormatName>& trace_formats();
+// That a trace, recognised as one of this row, is not read.
+[[nodiscard]] Error format_not_read(const FormatName& row);
 
 // "a, b, c (not supported in this version)".
 [[nodiscard]] std::string known_names(const std::vector<FormatName>& rows);

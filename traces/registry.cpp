@@ -7,6 +7,7 @@
 
 #include "traces/formats.hpp"
 #include "traces/formats/first_bytes.hpp"
+#include "traces/formats/ti/input.hpp"
 #include "traces/packed/other_trace.hpp"
 
 namespace weft::traces {
@@ -31,14 +32,18 @@ constexpr Format kFormats[] = {
 #undef WEFT_TRACE_FORMAT_LATER
 };
 
-Error not_read(const Format& f) {
-  return not_supported(fmt::format("trace format {} ({})", f.name, f.what), supported_names(trace_formats()));
+Error not_read(const Format& f) { return format_not_read({f.name, f.what, false}); }
+
+// A format that is not read and told by its first bytes.
+const Format* recognised(std::string_view head) {
+  for (const Format& f : kFormats)
+    if (f.open == nullptr && head.starts_with(f.magic)) return &f;
+  return nullptr;
 }
 
 // First those that are told by their first bytes alone.
 const Format* sniffed(const std::string& path, std::string_view head, std::string_view other_than = {}) {
-  for (const Format& f : kFormats)
-    if (f.open == nullptr && head.starts_with(f.magic)) return &f;
+  if (const Format* f = recognised(head)) return f;
   for (const Format& f : kFormats)
     if (f.open != nullptr && f.name != other_than && f.sniff(path, head)) return &f;
   return nullptr;
@@ -99,6 +104,26 @@ std::optional<Error> packed_in(const std::string& path, const Format& f, const E
   return std::nullopt;
 }
 
+// What a folder holds in place of TI text, which is what every folder is taken for that nothing else is known by.
+std::optional<Error> recognised_in(const std::string& folder) {
+  std::vector<std::string> files;
+  std::error_code ec;
+  for (const auto& e : std::filesystem::directory_iterator(folder, ec))
+    if (e.is_regular_file(ec)) files.push_back(e.path().string());
+  std::ranges::sort(files);
+  std::optional<Error> found;
+  for (std::string& file : files) {
+    const auto head = first_bytes(file);
+    if (!head) continue;
+    if (looks_like_ti_line(*head) || looks_compressed_or_tar(*head)) return std::nullopt;
+    if (const Format* f = found ? nullptr : recognised(*head)) {
+      found = not_read(*f);
+      found->where = std::move(file);
+    }
+  }
+  return found;
+}
+
 Result<std::unique_ptr<TraceReader>> open_as(const Format& f, const std::vector<std::string>& paths,
                                              const OpenOptions& options) {
   if (options.one_order && f.name != "goal")
@@ -106,7 +131,10 @@ Result<std::unique_ptr<TraceReader>> open_as(const Format& f, const std::vector<
   auto trace = f.open(paths, options);
   if (trace) return trace;
   for (const std::string& path : paths)
-    if (auto packed = packed_in(path, f, trace.error())) return *std::move(packed);
+    if (auto other = packed_in(path, f, trace.error())) return *std::move(other);
+  if (f.open == open_ti)
+    for (const std::string& path : paths)
+      if (auto other = recognised_in(path)) return *std::move(other);
   return trace;
 }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/traces/archive_testing.hpp"
 #include "tests/traces/trace_testing.hpp"
 #include "traces/exports/export.hpp"
 #include "traces/formats.hpp"
@@ -95,6 +96,43 @@ TEST(Formats, ARecognisedFormatIsCalledByItsName) {
 #include "traces/formats.def"
 #undef WEFT_TRACE_FORMAT
 #undef WEFT_TRACE_FORMAT_LATER
+}
+
+// As those who record with liballprof and Extrae have them: a folder with a file a rank, or of one trace; packed.
+TEST(Formats, ARecognisedFormatIsCalledByItsNameInAFolderAndPacked) {
+  const TempDir dir;
+  const std::string text =
+      "# collprof 0.9 output file\n# host: n\n\nMPI_Init:-:1:2:1.0\nMPI_Finalize:13.0:-\n";
+  const std::string told =
+      ": error: not supported: trace format liballprof (recorded for LogGOPSim and ATLAHS: their schedgen "
+      "makes "
+      "GOAL of it); expected weft, dumpi, otf2, goal or ti";
+  const std::string first = dir.write("prof/trace-0.dat", text);
+  dir.write("prof/trace-1.dat", text);
+  const auto error_of = [](const std::string& path, const char* from = "") {
+    const auto t = open_trace({path}, from);
+    if (t) return std::string("no error");
+    EXPECT_EQ(t.error().code, ErrorCode::kNotSupported);
+    return t.error().message();
+  };
+  EXPECT_EQ(error_of(first), first + told);
+  EXPECT_EQ(error_of(dir.path("prof")), first + told);
+  EXPECT_EQ(error_of(dir.path("prof"), "ti"), first + told);
+  const std::string prv = dir.write("extrae/run.prv", "#Paraver (22/03/26 at 10:11):5_ns:1(1):1:1(1:1),0\n");
+  dir.write("extrae/run.pcf", "DEFAULT_OPTIONS\n");
+  EXPECT_THAT(error_of(dir.path("extrae")),
+              HasSubstr(prv + ": error: not supported: trace format paraver ("));
+  testing::write_archive(dir.path("run.prv.gz"), ARCHIVE_FILTER_GZIP,
+                         {{"data", "#Paraver (22/03/26 at 10:11):5"}}, true);
+  EXPECT_THAT(error_of(dir.path("run.prv.gz")),
+              HasSubstr("run.prv.gz: error: not supported: trace format paraver ("));
+  const std::string dim = dir.write("run.dim", "#DIMEMAS:\"run.dim\":1,768:2(1,1),1,0,0\n");
+  EXPECT_THAT(error_of(dim), HasSubstr("trace format dimemas (a .dim of prv2dim: "));
+  // Beside TI text they are none of the trace, nor of its errors.
+  dir.write("extrae/rank-0.txt", "0 dance\n");
+  const auto ti = open_trace({dir.path("extrae")});
+  ASSERT_FALSE(ti);
+  EXPECT_THAT(ti.error().message(), HasSubstr("rank-0.txt:1:3: error: unknown action"));
 }
 
 std::size_t calls_and_computations(TraceReader& t) {
