@@ -361,7 +361,7 @@ TEST(Graft, LengthsOfRoutesAreThoseOfTheNetworkAndTheTreesTogether) {
       "one-way",
       "digraph { a [kind=host]; b [kind=host]; c [kind=host]; d [kind=host]; s [kind=switch]; "
       "a -> s; b -> s; s -> b; c -> s; s -> c; d -> s; s -> d; }");
-  for (const std::string network :
+  for (const std::string& network :
        {std::string("crossbar:n=12"), std::string("torus:dims=4x3"), std::string("xgft:m=4x4,w=1x2"),
         std::string("dragonfly:p=2,a=4,h=2"), "file:path=" + one_way.path()})
     for (const std::string node :
