@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/rng.hpp"
+#include "topology/connected.hpp"
 #include "topology/links_at.hpp"
 
 namespace weft::topology {
@@ -46,22 +47,15 @@ void check_columns(const Fabric& f, Findings& findings) {
 }
 
 void check_connected(const Fabric& f, Findings& findings) {
-  std::vector<std::uint32_t> parent(f.vertex_count());
-  std::iota(parent.begin(), parent.end(), 0);
-  const auto root = [&parent](std::uint32_t x) {
-    while (parent[x] != x) x = parent[x] = parent[parent[x]];
-    return x;
-  };
-  for (std::size_t l = 0; l < f.wired_links(); ++l)
-    parent[root(f.links().from[l].index())] = root(f.links().to[l].index());
+  const std::vector<std::uint32_t> part = connected_parts(f, [](LinkId) { return true; });
   // Against the largest part, so that one host that is cut off is one finding.
   std::vector<std::uint32_t> size(f.vertex_count(), 0);
-  for (std::uint32_t v = 0; v < f.vertex_count(); ++v) ++size[root(v)];
+  for (std::uint32_t v = 0; v < f.vertex_count(); ++v) ++size[part[v]];
   const auto main = static_cast<std::uint32_t>(std::max_element(size.begin(), size.end()) - size.begin());
   std::uint32_t first = 0;
-  while (root(first) != main) ++first;
+  while (part[first] != main) ++first;
   for (std::uint32_t v = 0; v < f.vertex_count(); ++v)
-    if (root(v) != main)
+    if (part[v] != main)
       findings.add(fmt::format("{} is not connected to {}", f.vertex_name(VertexId(v)),
                                f.vertex_name(VertexId(first))));
 }

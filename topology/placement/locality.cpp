@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <unordered_map>
 
+#include "topology/connected.hpp"
 #include "topology/links_at.hpp"
 #include "topology/pcie/forest.hpp"
 
@@ -51,20 +51,14 @@ Locality locality_of(const Fabric& f) {
   const auto joins_groups = [groups = f.group_classes()](std::uint8_t link_class) {
     return std::find(groups.begin(), groups.end(), link_class) != groups.end();
   };
-  std::vector<std::uint32_t> parent(f.vertex_count());
-  std::iota(parent.begin(), parent.end(), 0u);
-  const auto root = [&](std::uint32_t v) {
-    while (parent[v] != v) v = parent[v] = parent[parent[v]];
-    return v;
-  };
-  for (std::size_t l = 0; l < f.wired_links(); ++l) {
+  const std::vector<std::uint32_t> part = connected_parts(f, [&](LinkId link) {
     // A host's cable joins it to its switch whatever its class.
+    const std::size_t l = link.index();
     const bool host_cable =
         !f.hosts_are_routers() && (t.from[l].index() < f.host_count() || t.to[l].index() < f.host_count());
-    if (joins_groups(t.link_class[l]) && !host_cable) continue;
-    parent[root(t.from[l].index())] = root(t.to[l].index());
-  }
-  for (std::uint32_t h = 0; h < f.host_count(); ++h) out.group_of[h] = root(h);
+    return host_cable || !joins_groups(t.link_class[l]);
+  });
+  for (std::uint32_t h = 0; h < f.host_count(); ++h) out.group_of[h] = part[h];
   out.switches = renumber(out.switch_of);
   out.groups = renumber(out.group_of);
   return out;
