@@ -114,6 +114,43 @@ TEST(PcieReplay, CopiesFromHostMemoryAreMessagesOfARankThere) {
   EXPECT_NEAR(seconds(r), 3 * alone, 1e-11);
 }
 
+// Both GPUs of node 0 send to node 1, or all GPUs to their neighbours in a ring, each by a card of its own. Where card 0 of node 0
+// is gone its cable is that of both, as on nodes that have the other card alone; the same where it is node 1's.
+TEST(PcieReplay, WithoutACardItsNodeSharesTheOther) {
+  const std::string tree = "\"pcie:gen=3,lat=0,tau=0,tree=rc(2*gpu 2*nic)\"";
+  const auto one =
+      platform("crossbar:n=2,bw=4GB/s,lat=1us,node=\"pcie:gen=3,lat=0,tau=0,tree=rc(2*gpu nic)\"");
+  const auto nodes = [&](const std::string& fail) {
+    return platform("crossbar:n=4,bw=4GB/s,lat=1us,node=" + tree,
+                    fail.empty() ? std::vector<std::string>{} : std::vector{"fail=" + fail});
+  };
+  const auto finishes = [](const ReplayResult& r) {
+    std::vector<std::int64_t> out;
+    for (const auto& rank : r.ranks) out.push_back(rank.finish.count());
+    return out;
+  };
+  auto pair = sends_in_order({{2}, {3}, {}, {}}, 4'000'000);
+  auto ring = sends_in_order({{1}, {2}, {3}, {0}}, 4'000'000);
+  EXPECT_EQ(seconds(run(pair, nodes(""), first_hosts(4))), 2e-6 + 1e-3);
+  const auto latency_and_two = 2e-6 + 2e-3;
+  for (const char* gone : {"link=node0.nic0->switch", "link=node0.nic1->switch", "link=node1.nic0->switch",
+                           "link=node0.nic0->switch;link=node1.nic0->switch",
+                           "link=node0.nic0->switch;link=node1.nic1->switch"}) {
+    SCOPED_TRACE(gone);
+    const auto left = nodes(gone);
+    EXPECT_NEAR(seconds(run(pair, left, first_hosts(4))), latency_and_two, 1e-12);
+    for (MemoryTrace* t : {&pair, &ring})
+      for (const char* model : {"pcie", "max-min"})
+        EXPECT_EQ(finishes(run(*t, left, first_hosts(4), model)),
+                  finishes(run(*t, one, first_hosts(4), model)));
+  }
+  ReplayOptions o;
+  const auto none = replay(pair, nodes("link=node1.nic0->switch;link=node1.nic1->switch"), first_hosts(4), o);
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message().find("no route; got \"node0.gpu0 to node1.gpu0\""), std::string::npos)
+      << none.error().message();
+}
+
 TEST(PcieReplay, EveryNetworkTakesNodes) {
   for (const char* network : {"xgft:h=2,m=4x2,w=1x2,p=1x1", "fat-tree:m=4,n=2", "torus:dims=4x2",
                               "dragonfly:p=2,a=2,h=1", "crossbar:n=8"}) {

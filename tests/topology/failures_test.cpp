@@ -1,6 +1,9 @@
 // Failed cables and switches: what is left, who is rerouted, who is cut off.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
+#include <map>
 #include <set>
 #include <string>
 
@@ -220,6 +223,145 @@ TEST(LinkLoad, IsAskedByTheNumbersOfTheInnermostFabric) {
   EXPECT_FALSE(last.empty());
   const LinkLoad idle;
   EXPECT_TRUE(LinkLoad(LinkLoad(idle, middle, 9), inner, 8).empty());
+}
+
+// The cables of the cards `card` of `nodes` nodes on a crossbar, as failures.
+std::string without_cards(const std::vector<std::uint32_t>& nodes, std::uint32_t card) {
+  std::string fail = "fail=";
+  for (const std::uint32_t n : nodes) fail += fmt::format("link=node{}.nic{}->switch;", n, card);
+  fail.pop_back();
+  return fail;
+}
+
+// The rates and latencies of a route, link by link: what a message sees of it.
+std::vector<std::pair<double, Duration>> values_of(const Fabric& f, const std::vector<LinkId>& links) {
+  std::vector<std::pair<double, Duration>> out;
+  for (const LinkId l : links) out.emplace_back(f.links().capacity[l.index()], f.links().latency[l.index()]);
+  return out;
+}
+
+TEST(FailuresUnderNodes, WithoutACardRoutesAreThoseOfNodesThatHaveTheOtherAlone) {
+  const std::string two = "isl(rc(2*card(2*gpu) nic@4x8 mem) rc(gpu nic@5x16 mem))";
+  const std::array<std::string, 2> alone = {"isl(rc(2*card(2*gpu) mem) rc(gpu nic@5x16 mem))",
+                                            "isl(rc(2*card(2*gpu) nic@4x8 mem) rc(gpu mem))"};
+  const auto on = [](int hosts, const std::string& tree) {
+    return fmt::format("crossbar:n={},node=\"pcie:isl_lat=300ns,tree={}\"", hosts, tree);
+  };
+  for (const std::uint32_t gone : {0u, 1u}) {
+    const Platform p = load(on(6, two), {without_cards({0, 1, 2}, gone)});
+    const Platform q = load(on(3, alone[gone]));
+    ASSERT_EQ(p.fabric.host_count(), q.fabric.host_count());
+    EXPECT_EQ(verify(p.fabric).unreachable, 0u);
+    EXPECT_EQ(walked_histogram(p.fabric).pairs, walked_histogram(q.fabric).pairs);
+    for (std::uint32_t a = 0; a < p.fabric.host_count(); ++a)
+      for (std::uint32_t b = 0; b < p.fabric.host_count(); ++b)
+        EXPECT_EQ(values_of(p.fabric, route_of(p.fabric, a, b)),
+                  values_of(q.fabric, route_of(q.fabric, a, b)))
+            << p.fabric.host_name(HostId(a)) << " to " << p.fabric.host_name(HostId(b)) << " without nic"
+            << gone;
+  }
+}
+
+// On a crossbar of nodes whose cards failed at random: who has a card left is reached, over as few links as there are, the
+// same way back; a route whose cards are left is as it was.
+TEST(FailuresUnderNodes, AnyCardThatIsLeftServesAllOfItsNode) {
+  constexpr std::uint32_t kNodes = 4, kCards = 3;
+  for (const std::string tree :
+       {"rc(3*gpu 3*nic)", "isl(rc(switch(2*gpu nic) switch(gpu nic)) rc(gpu nic mem))"}) {
+    const std::string spec = fmt::format("crossbar:n={},node=\"pcie:tree={}\"", kNodes * kCards, tree);
+    const Platform whole = load(spec);
+    for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, seed {}", tree, seed));
+      Rng rng(seed);
+      std::vector<std::uint32_t> left(kNodes, kCards);
+      std::string fail;
+      for (std::uint32_t c = 0; c < kNodes * kCards; ++c) {
+        if (rng.below(3) != 0) continue;
+        fail +=
+            fmt::format("{}link=node{}.nic{}->switch", fail.empty() ? "fail=" : ";", c / kCards, c % kCards);
+        --left[c / kCards];
+      }
+      if (fail.empty()) continue;
+      const Platform p = load(spec, {fail});
+      const Fabric& f = p.fabric;
+      const auto node_of = [&](std::uint32_t h) {
+        return static_cast<std::uint32_t>(f.host_name(HostId(h))[4] - '0');
+      };
+      for (std::uint32_t a = 0; a < f.host_count(); ++a) {
+        const auto far = bfs_from(f, a);
+        for (std::uint32_t b = 0; b < f.host_count(); ++b) {
+          if (node_of(a) == node_of(b)) continue;
+          std::vector<LinkId> links;
+          const bool reached = f.routing().route(HostId(a), HostId(b), links);
+          ASSERT_EQ(reached, left[node_of(a)] > 0 && left[node_of(b)] > 0);
+          EXPECT_EQ(links.size(), reached ? far[b] : 0) << a << " to " << b;
+          if (!reached) continue;
+          std::vector<std::string> there = via(f, a, b), back = via(f, b, a);
+          std::ranges::reverse(back);
+          EXPECT_EQ(there, back) << a << " to " << b;
+          const auto usual = via(whole.fabric, a, b);
+          const auto cable = [&](const std::string& v) { return fail.find(v + "->") != std::string::npos; };
+          if (std::ranges::none_of(usual, cable)) {
+            EXPECT_EQ(there, usual) << a << " to " << b;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(FailuresUnderNodes, GpusOfACardThatFailedAreDealtToTheOthersInTurn) {
+  const std::string spec = "crossbar:n=8,node=\"pcie:tree=rc(12*gpu 4*nic)\"";
+  for (std::uint32_t gone = 0; gone < 4; ++gone) {
+    const Platform p = load(spec, {without_cards({1}, gone)});
+    std::map<std::string, int> gpus;
+    for (std::uint32_t g = 12; g < 24; ++g) ++gpus[via(p.fabric, g, 0).at(1)];
+    std::map<std::string, int> expected;
+    for (std::uint32_t c = 0; c < 4; ++c)
+      if (c != gone) expected[fmt::format("node1.nic{}", c)] = 4;
+    EXPECT_EQ(gpus, expected);
+  }
+}
+
+// Card k of each node in plane k, and no cable between the planes: two GPUs meet in one that both nodes still have.
+TEST(FailuresUnderNodes, PlanesThatNoCableJoins) {
+  const TempFile planes("planes.dot",
+                        "graph { node [kind=switch]; p0; p1; node [kind=host]; h0; h1; h2; h3; "
+                        "h0 -- p0; h1 -- p1; h2 -- p0; h3 -- p1; }");
+  const auto nodes = [&](const std::string& tree) {
+    return "file:path=" + planes.path() + ",node=\"pcie:tree=" + tree + "\"";
+  };
+  const std::string spec = nodes("rc(2*gpu 2*nic)");
+  const auto crossed = [](const Platform& p, std::uint32_t a, std::uint32_t b) {
+    std::vector<std::string> out;
+    for (const std::string& v : via(p.fabric, a, b))
+      if (v.starts_with("p")) out.push_back(v);
+    return fmt::format("{}", fmt::join(out, " "));
+  };
+  const Platform whole = load(spec);
+  EXPECT_EQ(crossed(whole, 0, 2), "p0");
+  EXPECT_EQ(crossed(whole, 1, 3), "p1");
+  for (const auto& [a, b] : {std::pair(0u, 3u), std::pair(1u, 2u)}) {
+    EXPECT_EQ(crossed(whole, a, b), a == 0 ? "p0" : "p1")
+        << "that of the GPU on the node of the lower number";
+    EXPECT_EQ(crossed(whole, b, a), crossed(whole, a, b));
+  }
+  const Platform one = load(spec, {"fail=link=node1.nic0->p0"});
+  for (std::uint32_t a = 0; a < 2; ++a)
+    for (std::uint32_t b = 2; b < 4; ++b) {
+      EXPECT_EQ(crossed(one, a, b), "p1");
+      EXPECT_EQ(crossed(one, b, a), "p1");
+    }
+  const Platform none = load(spec, {"fail=link=node1.nic0->p0;link=node0.nic1->p1"});
+  EXPECT_EQ(verify(none.fabric).unreachable, 8u) << "each node has a card, of another plane";
+
+  // gpu0 is 2 links from nic0 and 4 from nic1, gpu1 is 3 from either and was dealt nic1.
+  const Platform uneven = load(nodes("rc(switch(switch(gpu nic) gpu) nic)"));
+  EXPECT_EQ(crossed(uneven, 1, 3), "p1");
+  for (const auto& [a, b] : {std::pair(0u, 3u), std::pair(1u, 2u)}) {
+    EXPECT_EQ(crossed(uneven, a, b), "p0") << "5 links in both trees, by the other plane 7";
+    EXPECT_EQ(crossed(uneven, b, a), "p0");
+  }
 }
 
 TEST(Failures, SwitchLatencyAndInjectionLimit) {

@@ -89,6 +89,19 @@ TEST(MultiNic, TheMessagesOfANodeTakeTurnsWhicheverGpuSends) {
   EXPECT_EQ(cables({{0, 1}, {0, 8}, {0, 1}, {0, 9}, {2, 1}, {0, 10}, {0, 1}, {0, 11}}), in_turn);
 }
 
+// Of two cards of a node one is left: its turns are those of all GPUs, wherever they would have gone by.
+TEST(MultiNic, TheTurnsAreThoseOfTheCardThatIsLeft) {
+  const Platform p = load("xgft:m=8x4,w=1x4,nics=2,nic=message,node=\"pcie:tree=rc(4*gpu 2*nic)\"",
+                          {"fail=link=node0.nic0->switch-1-0#0;link=node0.nic0->switch-1-0#1"});
+  const Fabric& f = p.fabric;
+  MessageRoutes routes(f);
+  for (std::uint32_t i = 0; i < 12; ++i) {
+    std::vector<LinkId> links;
+    ASSERT_TRUE(routes.choose(HostId(i % 4), HostId(8 + i), links));
+    EXPECT_EQ(f.link_name(links[2]), fmt::format("node0.nic1->switch-1-0#{}", i % 2)) << i;
+  }
+}
+
 // Cards with a cable to each of two leaves, and with two cables to one: messages on any of them count.
 TEST(MultiNic, TheLeastUsedCardIsThatOfAllItsCables) {
   for (const char* tree : {"w=2x2", "w=1x2,p=2x1", "w=2x2,p=2x1"}) {

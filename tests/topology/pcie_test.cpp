@@ -369,7 +369,10 @@ TEST(Graft, LengthsOfRoutesAreThoseOfTheNetworkAndTheTreesTogether) {
       SCOPED_TRACE(network + " " + node);
       const Fabric f = load(network + ",node=\"" + node + "\"").fabric;
       const auto h = f.routing().hop_histogram();
-      ASSERT_TRUE(h);
+      // Where two cards have no route other cards of their nodes may.
+      const bool other_cards = network.starts_with("file:") && std::string_view(node) == "pcie:nics=2";
+      ASSERT_EQ(h.has_value(), !other_cards);
+      if (other_cards) continue;
       HopHistogram walked;
       std::vector<LinkId> links;
       for (std::uint32_t s = 0; s < f.host_count(); ++s)

@@ -5,10 +5,17 @@
 #include <algorithm>
 
 #include "core/suggest.hpp"
+#include "topology/connected.hpp"
 #include "topology/pcie/tree.hpp"
 
 namespace weft::topology {
 namespace {
+
+// A host of the result: number `number` of the shape in a node.
+struct NodeEnd {
+  std::uint64_t node = 0;
+  std::uint32_t number = 0;
+};
 
 // Where everything of the grafted fabric is.
 struct Layout {
@@ -39,16 +46,15 @@ struct Layout {
     }
     return static_cast<std::uint32_t>(v);
   }
-  // Node and number of a host of the result.
-  [[nodiscard]] std::pair<std::uint64_t, std::uint32_t> endpoint(std::uint64_t host) const {
+  [[nodiscard]] NodeEnd endpoint(std::uint64_t host) const {
     const std::uint64_t gpus = shape.gpus.size(), memories = shape.memories.size();
     if (host < nodes * gpus) return {host / gpus, shape.gpus[host % gpus]};
     host -= nodes * gpus;
     return {host / memories, shape.memories[host % memories]};
   }
-  // The host of the network that its messages go by.
-  [[nodiscard]] HostId card_of(std::uint64_t node, std::uint32_t number) const {
-    return HostId(static_cast<std::uint32_t>(node * shape.nics.size() + shape.nearest_nic[number]));
+  // Card `nic` of a node as a host of the network.
+  [[nodiscard]] HostId card(std::uint64_t node, std::uint32_t nic) const {
+    return HostId(static_cast<std::uint32_t>(node * shape.nics.size() + nic));
   }
 };
 
@@ -60,7 +66,12 @@ class GraftRouting final : public Routing {
         network_(std::move(network)),
         forest_(std::move(forest)),
         link_of_(std::move(link_of)),
-        name_(fmt::format("{}+{}", network_->routing().name(), kPcieRouting)) {}
+        name_(fmt::format("{}+{}", network_->routing().name(), kPcieRouting)) {
+    if (layout_->shape.nics.size() == 1 || !network_->wiring_known()) return;
+    part_ = connected_parts(*network_, [](LinkId) { return true; });
+    part_.resize(network_->host_count());
+    if (std::ranges::count(part_, part_.front()) == std::ssize(part_)) part_ = {};
+  }
 
   bool route(HostId src, HostId dst, std::vector<LinkId>& out) const override {
     return between(src, dst, out, [&](HostId card, HostId far_card) {
@@ -68,13 +79,21 @@ class GraftRouting final : public Routing {
     });
   }
   RouteScope scope() const override { return network_->routing().scope(); }
-  // That of the network: GPUs behind one card send in turn with each other, and within a node nobody does.
+  // That of the network between the cards of the route: GPUs behind one card send in turn with each other, and within a node
+  // nobody does.
   std::optional<std::uint32_t> counter(HostId src, HostId dst) const override {
-    const auto [node, number] = layout_->endpoint(src.index());
-    const auto [far_node, far_number] = layout_->endpoint(dst.index());
-    if (node == far_node) return std::nullopt;
-    return network_->routing().counter(layout_->card_of(node, number),
-                                       layout_->card_of(far_node, far_number));
+    const NodeEnd from = layout_->endpoint(src.index()), to = layout_->endpoint(dst.index());
+    if (from.node == to.node) return std::nullopt;
+    std::optional<std::uint32_t> own;
+    std::vector<LinkId> links;
+    (void)by_cards(from, to, [&](HostId card, HostId far_card) {
+      own = network_->routing().counter(card, far_card);
+      // A network that has no counters has none between other cards, and where there are no others it does not matter.
+      if (!own || layout_->shape.nics.size() == 1) return true;
+      links.clear();
+      return network_->routing().route(card, far_card, links);
+    });
+    return own;
   }
   bool route_message(HostId src, HostId dst, std::uint64_t message, const LinkLoad& load,
                      std::vector<LinkId>& out) const override {
@@ -85,7 +104,10 @@ class GraftRouting final : public Routing {
     });
   }
   std::string_view name() const override { return name_; }
-  std::uint64_t search_steps() const override { return network_->routing().search_steps(); }
+  // Where the network is in parts, routes may lead to any card of the destination's node.
+  std::uint64_t search_steps() const override {
+    return (part_.empty() ? 1 : layout_->shape.nics.size()) * network_->routing().search_steps();
+  }
   std::optional<HopHistogram> hop_histogram() const override;
 
  private:
@@ -105,31 +127,58 @@ class GraftRouting final : public Routing {
     forest_->path(VertexId(layout_->vertex(0, a)), VertexId(layout_->vertex(0, b)), links);
     return links.size();
   }
+  // Tries pairs of cards of two nodes until one `reaches(card, far card)`: the nearest ones, then the others, fewest PCI Express
+  // links first. Of pairs with as many, that in which the node of the lower number has the nearer card: the same both ways.
+  template <class Reaches>
+  bool by_cards(const NodeEnd& from, const NodeEnd& to, Reaches reaches) const {
+    const PcieTreeShape& s = layout_->shape;
+    const auto tried = [&](std::uint32_t nic, std::uint32_t far_nic) {
+      const HostId card = layout_->card(from.node, nic), far_card = layout_->card(to.node, far_nic);
+      return (part_.empty() || part_[card.index()] == part_[far_card.index()]) && reaches(card, far_card);
+    };
+    if (tried(s.nearest_nic[from.number], s.nearest_nic[to.number])) return true;
+    if (s.nics.size() == 1) return false;
+    const bool turned = to.node < from.node;
+    const std::vector<NearNic> low = nics_by_nearness(s, (turned ? to : from).number);
+    const std::vector<NearNic> high = nics_by_nearness(s, (turned ? from : to).number);
+    const std::uint32_t most = low.back().links + high.back().links;
+    for (std::uint32_t links = low.front().links + high.front().links; links <= most; ++links)
+      for (const NearNic& a : low)
+        for (const NearNic& b : high)
+          if (a.links + b.links == links && (turned ? tried(b.index, a.index) : tried(a.index, b.index)))
+            return true;
+    return false;
+  }
   // `cross(card, far card)` appends the network's own links between two cards.
   template <class Cross>
   bool between(HostId src, HostId dst, std::vector<LinkId>& out, Cross cross) const {
     const VertexId from(src.index()), to(dst.index());
-    const auto [node, number] = layout_->endpoint(src.index());
-    const auto [far_node, far_number] = layout_->endpoint(dst.index());
-    if (node == far_node) {
+    const NodeEnd a = layout_->endpoint(src.index()), b = layout_->endpoint(dst.index());
+    if (a.node == b.node) {
       forest_->path(from, to, out);
       return true;
     }
-    const HostId card = layout_->card_of(node, number), far_card = layout_->card_of(far_node, far_number);
-    const auto network = [&](HostId c) {
-      return static_cast<std::uint32_t>(layout_->network_base + c.index());
+    const auto vertex = [&](HostId card) {
+      return VertexId(static_cast<std::uint32_t>(layout_->network_base + card.index()));
     };
-    forest_->path(from, VertexId(network(card)), out);
-    const std::size_t begin = out.size();
-    if (!cross(card, far_card)) return false;
-    for (std::size_t i = begin; i < out.size(); ++i) out[i] = link_of_[out[i].index()];
-    forest_->path(VertexId(network(far_card)), to, out);
-    return true;
+    const std::size_t before = out.size();
+    return by_cards(a, b, [&](HostId card, HostId far_card) {
+      forest_->path(from, vertex(card), out);
+      const std::size_t begin = out.size();
+      if (!cross(card, far_card)) {
+        out.resize(before);
+        return false;
+      }
+      for (std::size_t i = begin; i < out.size(); ++i) out[i] = link_of_[out[i].index()];
+      forest_->path(vertex(far_card), to, out);
+      return true;
+    });
   }
   std::shared_ptr<const Layout> layout_;
   std::shared_ptr<const Fabric> network_;
   std::shared_ptr<const PcieForest> forest_;
-  std::vector<LinkId> link_of_;  // of the result, by link of the network
+  std::vector<LinkId> link_of_;      // of the result, by link of the network
+  std::vector<std::uint32_t> part_;  // of the network, by card; empty: it is in one, or there is no choice
   std::string name_;
 };
 
@@ -180,7 +229,8 @@ std::optional<HopHistogram> GraftRouting::hop_histogram() const {
   if (saturating_mul(held, held) > kMostPairs || saturating_mul(layout_->nodes, cards * cards) > kMostPairs)
     return std::nullopt;
   const auto network = network_->routing().hop_histogram();
-  if (!network) return std::nullopt;
+  // Where two cards have no route other cards of their nodes may.
+  if (!network || (network->unreachable > 0 && cards > 1)) return std::nullopt;
   const auto behind = behind_a_card();
   if (!behind) return std::nullopt;
   HopHistogram h = within_a_node();

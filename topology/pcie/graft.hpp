@@ -5,9 +5,11 @@
 // to k-1 of node n. The hosts of the result are the GPUs, node by node, then the host memories if there are
 // any. Routes within a node stay in its tree; others leave by the card nearest to the source (fewest links, GPUs
 // dealt in turn to equally near ones), cross the network as it routes between the two cards, and come in by the
-// card nearest to the destination. Names: node3.gpu1, node3.nic0; switches of the network keep theirs.
+// card nearest to the destination. Where the network has no route between these two (a card's cable failed), they go by
+// other cards: the pair with the fewest links of the trees between which there is one. Names: node3.gpu1, node3.nic0;
+// switches of the network keep theirs.
 // Memory: 4 bytes per link of the network and some 40 per vertex. O(vertices + links) to build, O(depth) and the
-// network's own cost per route.
+// network's own cost per route, O(cards^2) more where the nearest ones do not serve.
 #pragma once
 
 #include "topology/fabric.hpp"

@@ -193,6 +193,7 @@ std::uint32_t distance(const PcieTreeShape& s, std::uint32_t a, std::uint32_t b)
 void find_nics(PcieTreeShape& s) {
   if (s.nics.empty()) return;
   s.nearest_nic.assign(s.nodes.size(), 0);
+  s.nic_turn.assign(s.nodes.size(), 0);
   const auto assign = [&](const std::vector<std::uint32_t>& endpoints) {
     std::vector<std::uint32_t> taken(s.nics.size(), 0);
     for (const std::uint32_t e : endpoints) {
@@ -201,7 +202,7 @@ void find_nics(PcieTreeShape& s) {
         const auto d = distance(s, e, s.nics[n]), best_d = distance(s, e, s.nics[best]);
         if (d < best_d || (d == best_d && taken[n] < taken[best])) best = n;
       }
-      ++taken[best];
+      s.nic_turn[e] = taken[best]++;
       s.nearest_nic[e] = best;
     }
   };
@@ -425,6 +426,24 @@ Result<PcieTreeShape> tree_of_keys(const Params& p, std::uint64_t default_nics, 
 }  // namespace
 
 std::span<const ParamInfo> pcie_params() { return kParams; }
+
+std::vector<NearNic> nics_by_nearness(const PcieTreeShape& s, std::uint32_t number) {
+  const auto count = static_cast<std::uint32_t>(s.nics.size());
+  std::vector<NearNic> out;
+  out.reserve(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t n = (s.nearest_nic[number] + i) % count;
+    out.push_back({n, distance(s, number, s.nics[n])});
+  }
+  std::ranges::stable_sort(out, {}, &NearNic::links);
+  for (auto begin = out.begin() + 1; begin < out.end();) {
+    const auto end =
+        std::ranges::find_if(begin, out.end(), [&](const NearNic& n) { return n.links != begin->links; });
+    std::rotate(begin, begin + s.nic_turn[number] % (end - begin), end);
+    begin = end;
+  }
+  return out;
+}
 
 Error no_failures_within(std::string where) {
   Error e = not_supported("failures inside a PCIe tree", "failures of the network between nodes");

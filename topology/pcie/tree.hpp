@@ -36,10 +36,21 @@ struct PcieTreeNode {
 struct PcieTreeShape {
   std::vector<PcieTreeNode> nodes;
   std::vector<std::uint32_t> gpus, memories, nics;  // numbers in nodes
-  std::vector<std::uint32_t> nearest_nic;           // by number in nodes: index into nics; empty without any
+  // By number in nodes: the index into nics of the card that is fewest links away, and to how many endpoints before it that
+  // one was dealt. Empty without any.
+  std::vector<std::uint32_t> nearest_nic, nic_turn;
   std::vector<std::string> classes;
   double tau = 0;
 };
+
+// A network card as an endpoint of its node sees it.
+struct NearNic {
+  std::uint32_t index = 0;  // into nics
+  std::uint32_t links = 0;  // to there
+};
+// All of them in the order in which the endpoint `number` takes them where earlier ones do not serve: the nearest, then by
+// links; equally near ones are dealt in turn to the endpoints that have one nearest. O(cards (depth + log)).
+[[nodiscard]] std::vector<NearNic> nics_by_nearness(const PcieTreeShape& shape, std::uint32_t number);
 
 // Of the key `fail` at `where`: what shares a tree is read off the tree as it was built.
 [[nodiscard]] Error no_failures_within(std::string where);
