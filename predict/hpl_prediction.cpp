@@ -16,6 +16,7 @@
 #include "predict/hpl_windows.hpp"
 #include "replay/kernel_time.hpp"
 #include "replay/message_cost.hpp"
+#include "topology/routing/no_route.hpp"
 #include "topology/routing/route_cache.hpp"
 #include "topology/sockets.hpp"
 
@@ -206,9 +207,7 @@ Result<void> all_joined(const topology::Fabric& fabric, topology::RouteCache& ro
     last = h;
     if (h == first) continue;
     for (const auto& [from, to] : {std::pair(first, h), std::pair(h, first)})
-      if (!routes.find(from, to).reachable)
-        return bad_input({}, "no route", fabric.host_name(from) + " to " + fabric.host_name(to),
-                         "hosts that the platform connects");
+      if (!routes.find(from, to).reachable) return topology::no_route(fabric, from, to);
   }
   return {};
 }

@@ -6,15 +6,14 @@
 #include "replay/messages/flow_terms.hpp"
 #include "replay/messages/match_audit.hpp"
 #include "replay/messages/message_steps.hpp"
+#include "topology/routing/no_route.hpp"
 
 namespace weft::replay {
 
 using traces::OpKind;
 
 void Transfers::no_route(const Message& m) {
-  agenda_.fail(bad_input({}, "no route",
-                         fabric_.host_name(placement_[m.src]) + " to " + fabric_.host_name(placement_[m.dst]),
-                         "hosts that the platform connects"));
+  agenda_.fail(topology::no_route(fabric_, placement_[m.src], placement_[m.dst]));
 }
 
 void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t context, std::int32_t tag,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/byte_sum.hpp"
+#include "topology/routing/no_route.hpp"
 
 namespace weft::replay {
 
@@ -125,7 +126,7 @@ bool SeriesRuns::price(std::uint32_t src, std::uint32_t dst, std::int64_t bytes,
       path.latency_back = ways_.routes.find(b, a).latency;
     const auto route = ways_.routes.find(a, b);
     if (!route.reachable) {
-      agenda_.fail(bad_input({}, "no route", ways_.fabric.host_name(a) + " to " + ways_.fabric.host_name(b)));
+      agenda_.fail(topology::no_route(ways_.fabric, a, b));
       return false;
     }
     path.latency = route.latency;

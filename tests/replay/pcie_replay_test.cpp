@@ -147,8 +147,10 @@ TEST(PcieReplay, WithoutACardItsNodeSharesTheOther) {
   ReplayOptions o;
   const auto none = replay(pair, nodes("link=node1.nic0->switch;link=node1.nic1->switch"), first_hosts(4), o);
   ASSERT_FALSE(none);
-  EXPECT_NE(none.error().message().find("no route; got \"node0.gpu0 to node1.gpu0\""), std::string::npos)
-      << none.error().message();
+  EXPECT_EQ(
+      none.error().message(),
+      "error: no route; got \"node0.gpu0 to node1.gpu0\"; expected a network that joins a card of the one "
+      "(node0.nic0, node0.nic1) to one of the other (node1.nic0, node1.nic1)");
 }
 
 TEST(PcieReplay, EveryNetworkTakesNodes) {

@@ -7,11 +7,6 @@
 namespace weft::topology {
 namespace {
 
-VertexId root_of(const PcieForest& forest, VertexId v) {
-  while (forest.parent[v.index()].valid()) v = forest.parent[v.index()];
-  return v;
-}
-
 // The first of those that are fewest links away; none: there are none.
 HostId nearest(const PcieForest& forest, HostId to, const std::vector<HostId>& among) {
   HostId best;
@@ -36,11 +31,10 @@ Result<std::vector<CopyEnds>> copy_ends(const Fabric& fabric, const std::vector<
   std::map<std::uint32_t, std::vector<HostId>> gpus_of;   // by memory
   if (forest != nullptr) {
     for (std::uint32_t h = 0; h < fabric.host_count(); ++h)
-      if (forest->kind[h] == PcieKind::kMemory)
-        memories[root_of(*forest, VertexId(h)).index()].emplace_back(h);
+      if (forest->kind[h] == PcieKind::kMemory) memories[forest->root(VertexId(h)).index()].emplace_back(h);
     for (std::uint32_t h = 0; h < fabric.host_count(); ++h) {
       if (forest->kind[h] != PcieKind::kGpu) continue;
-      const auto tree = memories.find(root_of(*forest, VertexId(h)).index());
+      const auto tree = memories.find(forest->root(VertexId(h)).index());
       if (tree == memories.end()) continue;
       memory_of[h] = nearest(*forest, HostId(h), tree->second);
       gpus_of[memory_of[h].index()].emplace_back(h);

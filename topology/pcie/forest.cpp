@@ -2,6 +2,11 @@
 
 namespace weft::topology {
 
+VertexId PcieForest::root(VertexId v) const {
+  while (parent[v.index()].valid()) v = parent[v.index()];
+  return v;
+}
+
 void PcieForest::path(VertexId a, VertexId b, std::vector<LinkId>& out) const {
   const auto depth = [&](VertexId v) {
     std::uint32_t d = 0;

@@ -41,6 +41,8 @@ struct PcieForest {
     up_port.resize(vertices, 0);
     down_port.resize(vertices, 0);
   }
+  // Of the tree that `v` is in; `v` itself where it is in none. O(depth).
+  [[nodiscard]] VertexId root(VertexId v) const;
   // Appends the links from `a` to `b`, both in one tree. O(depth).
   void path(VertexId a, VertexId b, std::vector<LinkId>& out) const;
 };
