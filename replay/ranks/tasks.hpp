@@ -1,8 +1,9 @@
 // Tasks: operations of a rank that begin when others are over, beside its line of control (traces/tasks.hpp).
 //
-// A task lacks those that it is after. Then it waits for its cpu, which it has as long as it computes or pays for its message: a send before
-// that leaves, a receive once more when its data have come. Posts of receives and computations of no time go first; else who came first, and of those who wait since one
-// instant sends that cost nothing, then receives, sends and computations, each in the order of the program. They begin when all else of an instant has happened.
+// A task lacks those that it is after. Then it waits for its cpu, which it has as long as it computes or pays for its message:
+// a send before that leaves, a receive once more when its data have come. Posts of receives and computations of no time go
+// first; else who came first, and of those who wait since one instant sends that cost nothing, then receives, sends and
+// computations, each in the order of the program. They begin when all else of an instant has happened.
 // A send is over when its protocol says, a receive when it was paid.
 //
 //   lacks others --> waits for its cpu --> has begun: computes, or pays and is under way --> over
@@ -14,8 +15,8 @@
 //  2. While the rank waits in a task_wait its time up to Rank::blocked_since is booked: as computation while a cpu
 //     computes, else as processor time of messages while one pays for one, else as a wait for the message that ended it.
 // It posts messages through a port: anything with post_send() and post_recv() as Transfers has them.
-// Complexity: O(log tasks that wait for the cpu) a task, O(1) a dependency; memory 72 bytes a task that is not over, 8 a dependency, 4 a task
-// until the next task_wait.
+// Complexity: O(log tasks that wait for the cpu) a task, O(1) a dependency; memory 64 bytes a task that is not over, 8 a
+// dependency, 4 a task until the next task_wait.
 #pragma once
 
 #include <algorithm>
