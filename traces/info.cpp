@@ -56,7 +56,8 @@ Result<TraceInfo> scan_trace(TraceReader& trace) {
           size.bytes = add_bytes(size.bytes, static_cast<std::uint64_t>(sent.bytes));
         });
         info.add(op);
-        if (op.kind == OpKind::compute_time || op.kind == OpKind::task_compute) info.compute += Duration(op.amount);
+        if (op.kind == OpKind::compute_time || op.kind == OpKind::task_compute)
+          info.compute += Duration(op.amount);
         if (is_collective(op.kind)) {
           ++info.communicators[op.comm.index()].collectives;
         } else if (op.kind == OpKind::region_begin) {
