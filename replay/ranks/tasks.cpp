@@ -6,30 +6,13 @@ namespace weft::replay {
 
 using traces::OpKind;
 
-std::uint32_t Tasks::take() {
-  if (free_.empty()) {
-    tasks_.emplace_back();
-    return static_cast<std::uint32_t>(tasks_.size() - 1);
-  }
-  const std::uint32_t task = free_.back();
-  free_.pop_back();
-  tasks_[task] = Task{};
-  return task;
-}
-
 void Tasks::call(std::uint32_t r) {
   if (std::exchange(lines_[r].queued, true)) return;
   ranks_.make_tasks_ready(r);
 }
 
 void Tasks::join(std::uint32_t& list, std::uint32_t later) {
-  std::uint32_t edge = static_cast<std::uint32_t>(edges_.size());
-  if (free_edges_.empty()) {
-    edges_.emplace_back();
-  } else {
-    edge = free_edges_.back();
-    free_edges_.pop_back();
-  }
+  const std::uint32_t edge = edges_.take();
   edges_[edge] = {later, std::exchange(list, edge)};
   ++tasks_[later].lacks;
 }
@@ -40,9 +23,10 @@ bool Tasks::add(std::uint32_t r, const traces::Op& op, std::span<const std::int6
   Line& line = lines_[r];
   const traces::TaskList l = traces::task_list(list);
   const auto number = static_cast<std::uint32_t>(line.rows.size());
-  const std::uint32_t row = take();
+  const std::uint32_t row = tasks_.take();
   hindsight_.task_comes(row, r);
   Task& t = tasks_[row];
+  t = Task{};
   t.rank = r;
   t.number = number;
   t.context = op.comm.index();
@@ -94,7 +78,7 @@ Elapsed Tasks::time_of(const Task& t) {
 void Tasks::release(std::uint32_t& list, std::uint32_t task) {
   for (std::uint32_t edge = std::exchange(list, kNone); edge != kNone;) {
     const Edge e = edges_[edge];
-    free_edges_.push_back(edge);
+    edges_.give(edge);
     edge = e.next;
     Task& t = tasks_[e.later];
     if (--t.lacks > 0) continue;
@@ -121,7 +105,7 @@ void Tasks::over(std::uint32_t task) {
     ranks_.make_ready(r);
   }
   hindsight_.task_ends(task);
-  free_.push_back(task);
+  tasks_.give(task);
   ranks_.count_ops(1);
 }
 

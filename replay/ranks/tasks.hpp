@@ -25,7 +25,6 @@
 #include <span>
 #include <vector>
 
-#include "core/containers/id_stack.hpp"
 #include "replay/agenda.hpp"
 #include "replay/engine.hpp"
 #include "replay/message_cost.hpp"
@@ -144,7 +143,6 @@ class Tasks {
     bool asked = false;     // ... turns() will say so
   };
 
-  [[nodiscard]] std::uint32_t take();
   // Rank r has something to advance().
   void call(std::uint32_t r);
   void note(std::uint32_t r, What what, std::uint32_t task) {
@@ -195,10 +193,8 @@ class Tasks {
   CauseBook& causes_;
   Hindsight& hindsight_;
   Agenda& agenda_;
-  std::vector<Task> tasks_;
-  IdStack free_;
-  std::vector<Edge> edges_;
-  IdStack free_edges_;
+  Pool<Task> tasks_;
+  Pool<Edge> edges_;
   std::vector<Line> lines_;        // by rank; empty until one has tasks
   std::uint32_t posting_ = kNone;  // the task whose message is being posted
 };
