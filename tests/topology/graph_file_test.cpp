@@ -446,21 +446,6 @@ std::uint64_t pairs_of(const HopHistogram& h) {
   return std::accumulate(h.pairs.begin(), h.pairs.end(), h.unreachable);
 }
 
-HopHistogram walked(const Fabric& f) {
-  HopHistogram h;
-  std::vector<LinkId> links;
-  for (std::uint32_t s = 0; s < f.host_count(); ++s)
-    for (std::uint32_t d = 0; d < f.host_count(); ++d) {
-      links.clear();
-      if (s == d) continue;
-      if (f.routing().route(HostId(s), HostId(d), links))
-        h.add(links.size(), 1);
-      else
-        ++h.unreachable;
-    }
-  return h;
-}
-
 // Hosts on one switch or several, on none, on other hosts; parallel and one-way links; parts without a way between them.
 TEST(GraphRouting, HistogramsOfRandomGraphsEqualWalks) {
   const std::uint64_t first = seed_or(1);
@@ -494,7 +479,7 @@ TEST(GraphRouting, HistogramsOfRandomGraphsEqualWalks) {
     }
     const TempFile file("random.dot", dot + "}\n");
     const Fabric f = load("file:path=" + file.path()).fabric;
-    const HopHistogram one_by_one = walked(f), counted = *f.routing().hop_histogram();
+    const HopHistogram one_by_one = walked_histogram(f), counted = *f.routing().hop_histogram();
     EXPECT_EQ(counted.pairs, one_by_one.pairs) << dot;
     EXPECT_EQ(counted.unreachable, one_by_one.unreachable) << dot;
     EXPECT_EQ(pairs_of(counted), hosts * (hosts - 1));

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "tests/topology/support.hpp"
+#include "tests/topology/oracles.hpp"
 #include "topology/bisection.hpp"
 #include "topology/metrics.hpp"
 #include "topology/pcie/forest.hpp"
@@ -373,17 +373,7 @@ TEST(Graft, LengthsOfRoutesAreThoseOfTheNetworkAndTheTreesTogether) {
       const bool other_cards = network.starts_with("file:") && std::string_view(node) == "pcie:nics=2";
       ASSERT_EQ(h.has_value(), !other_cards);
       if (other_cards) continue;
-      HopHistogram walked;
-      std::vector<LinkId> links;
-      for (std::uint32_t s = 0; s < f.host_count(); ++s)
-        for (std::uint32_t d = 0; d < f.host_count(); ++d) {
-          links.clear();
-          if (s == d) continue;
-          if (f.routing().route(HostId(s), HostId(d), links))
-            walked.add(links.size(), 1);
-          else
-            ++walked.unreachable;
-        }
+      const HopHistogram walked = walked_histogram(f);
       EXPECT_EQ(h->pairs, walked.pairs);
       EXPECT_EQ(h->unreachable, walked.unreachable);
     }
