@@ -128,11 +128,6 @@ std::uint64_t Tasks::turn_of(Line& line, const Cpu& cpu, const Task& t) {
   return kTakesTime | std::uint64_t{line.instants} << 32 | kind << 30 | t.number;
 }
 
-bool Tasks::later(std::uint32_t a, std::uint32_t b) const {
-  const Task &x = tasks_[a], &y = tasks_[b];
-  return x.turn != y.turn ? x.turn > y.turn : x.number > y.number;
-}
-
 void Tasks::queue_up(std::uint32_t task) {
   Task& t = tasks_[task];
   Line& line = lines_[t.rank];
@@ -227,16 +222,17 @@ void Tasks::message_over(std::uint32_t task, std::int64_t bytes, const Message* 
   note(t.rank, pays ? What::kCame : What::kOver, task);
 }
 
+Part Tasks::part_of(OpKind kind) {
+  return kind == OpKind::task_compute ? Part::kCompute
+         : kind == OpKind::task_send  ? Part::kSend
+                                      : Part::kRecv;
+}
+
 void Tasks::show(std::uint32_t r, Part part) {
   std::uint64_t op = ranks_[r].pc;
   for (const Cpu& cpu : lines_[r].cpus) {
-    if (cpu.busy == kNone) continue;
-    const Task& t = tasks_[cpu.busy];
-    const Part its = t.kind == OpKind::task_compute ? Part::kCompute
-                     : t.kind == OpKind::task_send  ? Part::kSend
-                                                    : Part::kRecv;
-    if (its != part) continue;
-    op = t.op;
+    if (cpu.busy == kNone || part_of(tasks_[cpu.busy].kind) != part) continue;
+    op = tasks_[cpu.busy].op;
     break;
   }
   Line& line = lines_[r];
@@ -264,25 +260,17 @@ void Tasks::book(std::uint32_t r, const Message* m, bool sender) {
   const Instant now = agenda_.now();
   if (!line.waits || k.state != RankState::kBlocked || now == k.blocked_since) return;
   const Elapsed d = now - k.blocked_since;
-  if (options_.on_op)
-    show(r, line.computing > 0   ? Part::kCompute
-            : line.sending > 0   ? Part::kSend
-            : line.receiving > 0 ? Part::kRecv
-                                 : Part::kWait);
-  if (line.computing > 0) {
-    k.spend(Part::kCompute, d);
-  } else if (line.sending > 0) {
-    k.spend(Part::kSend, d);
-    causes_.add(r, Cause::kSendOverhead, d);
-  } else if (line.receiving > 0) {
-    k.spend(Part::kRecv, d);
-    causes_.add(r, Cause::kRecvOverhead, d);
-  } else {
-    k.spend(Part::kWait, d);
-    if (m != nullptr) {
-      causes_.waited(r, *m, sender, k.blocked_since, now);
-      hindsight_.waited_for_tasks(r, *m, sender);
-    }
+  const Part part = line.computing > 0   ? Part::kCompute
+                    : line.sending > 0   ? Part::kSend
+                    : line.receiving > 0 ? Part::kRecv
+                                         : Part::kWait;
+  if (options_.on_op) show(r, part);
+  k.spend(part, d);
+  if (part == Part::kSend) causes_.add(r, Cause::kSendOverhead, d);
+  if (part == Part::kRecv) causes_.add(r, Cause::kRecvOverhead, d);
+  if (part == Part::kWait && m != nullptr) {
+    causes_.waited(r, *m, sender, k.blocked_since, now);
+    hindsight_.waited_for_tasks(r, *m, sender);
   }
   k.since = std::exchange(k.blocked_since, now);
 }

@@ -89,7 +89,7 @@ class Tasks {
     traces::OpKind kind{};
     std::uint8_t cpu = 0;
     bool begun = false;
-    std::uint64_t turn = 0;  // since it waits for its cpu: least first
+    std::uint64_t turn = 0;  // since it waits for its cpu: least first, no two alike
     std::int64_t amount = 0;
     std::uint64_t op = 0;  // of its rank's program
   };
@@ -165,7 +165,7 @@ class Tasks {
   [[nodiscard]] Elapsed time_of(const Task& t);
   // Its turn, from now on.
   [[nodiscard]] std::uint64_t turn_of(Line& line, const Cpu& cpu, const Task& t);
-  [[nodiscard]] bool later(std::uint32_t a, std::uint32_t b) const;
+  [[nodiscard]] bool later(std::uint32_t a, std::uint32_t b) const { return tasks_[a].turn > tasks_[b].turn; }
   [[nodiscard]] bool takes_no_time(const Task& t) const { return t.turn < kTakesTime; }
   static constexpr std::uint64_t kTakesTime = std::uint64_t{1} << 62;
   [[nodiscard]] static std::uint32_t instant_of(const Task& t) {
@@ -176,6 +176,8 @@ class Tasks {
            : kind == traces::OpKind::task_send  ? line.sending
                                                 : line.receiving;
   }
+  // What the time of a task on its cpu counts for.
+  [[nodiscard]] static Part part_of(traces::OpKind kind);
   // For ReplayOptions::on_op, which tells one thing at a time: what rank r did from k.blocked_since to now, of what its cpus did then.
   void show(std::uint32_t r, Part part);
   // Time of a rank that waits for its tasks, up to now; message m ended it, if one did.
