@@ -73,20 +73,12 @@ class KernelClock {
     return !links_entry_.empty() && cost_of(row, shape).over_links;
   }
   [[nodiscard]] LinkCopy link_copy(std::uint32_t row, const traces::KernelShape& shape) const;
-  // As above with the noise of call number `call` of rank `rank`.
-  [[nodiscard]] double noisy_seconds(std::uint32_t row, const traces::KernelShape& shape, std::uint64_t seed,
-                                     std::uint32_t rank, std::uint64_t call) const {
-    return noisy_seconds(row, shape, draws_of(seed, rank), call);
-  }
-  // The same for who makes many calls and keeps what all draws of a rank have in common.
+  // What all draws of a rank have in common.
   [[nodiscard]] static std::uint64_t draws_of(std::uint64_t seed, std::uint32_t rank);
+  // As seconds() with the noise of call number `call` of the rank that has these `draws`.
   [[nodiscard]] double noisy_seconds(std::uint32_t row, const traces::KernelShape& shape, std::uint64_t draws,
                                      std::uint64_t call) const;
   [[nodiscard]] bool has_noise() const { return model_->has_noise(); }
-  // For callers that compute a few: the `local`-th rank on `host`.
-  [[nodiscard]] Duration duration(HostId host, std::uint32_t local, const traces::KernelShape& shape) const {
-    return from_seconds(seconds(row_of(host, local), shape));
-  }
 
  private:
   struct Cost {

@@ -62,7 +62,6 @@ class CallWindow {
     if (--count_ == 0) joining_ = false;
     return c;
   }
-  void clear() { count_ = 0, joining_ = false; }
 
  private:
   // Is the dimension that is cut that of the rows?

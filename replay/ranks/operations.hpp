@@ -106,7 +106,6 @@ class Operations {
   Step series(std::uint32_t r, Rank& k, const Op& op);
   Step region(std::uint32_t r, const Op& op);
 
-  // The requests that a completion operation waits for.
   // Posts the message of request `slot`, which was started. `paid`: as Transfers::post_send().
   void post_request(std::uint32_t r, Rank& k, std::uint32_t slot, const Op& op, Elapsed paid);
   // Calls the collective, whose end `target` is told.

@@ -177,7 +177,7 @@ TEST(CallWindow, AJoinedCallDrawsItsNoiseOnce) {
   const Shapes calls = {gemm(50, 12), gemm(60, 4)};
   double s = 1e-3;
   for (std::size_t i = 0; i < calls.size(); ++i)
-    s += clock->noisy_seconds(clock->row_of(HostId(1), 0), calls[i], 7, 1, i);
+    s += clock->noisy_seconds(clock->row_of(HostId(1), 0), calls[i], KernelClock::draws_of(7, 1), i);
   for (const int before : {0, 4092})
     for (auto [way, options] : every_way()) {
       options.noise = true;

@@ -34,7 +34,8 @@ TEST(KernelTime, WithoutAModelAKernelTakesItsFlopsAndACopyTakesNoTime) {
   const auto c = clock_of(p);
   EXPECT_DOUBLE_EQ(c.seconds(0, kGemm), 2.0 * 1000 * 200 * 128 / 1e10);
   EXPECT_EQ(c.seconds(0, {Kernel::dlaswp, 128, 5000, 1}), 0);
-  EXPECT_EQ(c.duration(HostId(3), 0, {Kernel::dtrsm_left, 100, 50, 1}), Duration(50'000'000));
+  EXPECT_EQ(from_seconds(c.seconds(c.row_of(HostId(3), 0), {Kernel::dtrsm_left, 100, 50, 1})),
+            Duration(50'000'000));
 }
 
 TEST(KernelTime, ThePolynomialIsEvaluatedInAllItsTerms) {
@@ -115,8 +116,8 @@ TEST(KernelTime, NoiseIsThatOfTheEntryOfTheCall) {
       "noise: \"normal\" kernel { name: \"dgemm\" for_k: \"128\" intercept: \"1us\" noise: \"0.1\" }"
       " kernel { name: \"dgemm\" intercept: \"1us\" }");
   const auto c = clock_of(p);
-  EXPECT_NE(c.noisy_seconds(0, {Kernel::dgemm, 1, 1, 128}, 1, 0, 0), 1e-6);
-  EXPECT_EQ(c.noisy_seconds(0, {Kernel::dgemm, 1, 1, 127}, 1, 0, 0), 1e-6);
+  EXPECT_NE(c.noisy_seconds(0, {Kernel::dgemm, 1, 1, 128}, KernelClock::draws_of(1, 0), 0), 1e-6);
+  EXPECT_EQ(c.noisy_seconds(0, {Kernel::dgemm, 1, 1, 127}, KernelClock::draws_of(1, 0), 0), 1e-6);
 }
 
 TEST(KernelTime, TheMulticoreNodeModelSharesTheMemoryAmongItsRanks) {
@@ -188,8 +189,8 @@ TEST(KernelTime, NoiseHasTheMeanAndTheSpreadThatWereAskedForAndIsAFunctionOfTheC
     constexpr int kCalls = 20'000;
     double sum = 0, squares = 0, least = 1;
     for (int i = 0; i < kCalls; ++i) {
-      const double t = c.noisy_seconds(0, kGemm, 42, 7, static_cast<std::uint64_t>(i));
-      EXPECT_EQ(t, c.noisy_seconds(0, kGemm, 42, 7, static_cast<std::uint64_t>(i)));
+      const double t = c.noisy_seconds(0, kGemm, KernelClock::draws_of(42, 7), static_cast<std::uint64_t>(i));
+      EXPECT_EQ(t, c.noisy_seconds(0, kGemm, KernelClock::draws_of(42, 7), static_cast<std::uint64_t>(i)));
       sum += t - mean;
       squares += (t - mean) * (t - mean);
       least = std::min(least, t);
@@ -199,8 +200,10 @@ TEST(KernelTime, NoiseHasTheMeanAndTheSpreadThatWereAskedForAndIsAFunctionOfTheC
     // Half of a normal distribution has an end: mean - spread sqrt(2/pi) / sqrt(1 - 2/pi).
     const double end = mean - spread * std::sqrt(2 / std::numbers::pi) / std::sqrt(1 - 2 / std::numbers::pi);
     EXPECT_EQ(least >= end * (1 - 1e-12), shape == "half-normal");
-    EXPECT_NE(c.noisy_seconds(0, kGemm, 42, 7, 0), c.noisy_seconds(0, kGemm, 42, 8, 0));
-    EXPECT_NE(c.noisy_seconds(0, kGemm, 42, 7, 0), c.noisy_seconds(0, kGemm, 43, 7, 0));
+    EXPECT_NE(c.noisy_seconds(0, kGemm, KernelClock::draws_of(42, 7), 0),
+              c.noisy_seconds(0, kGemm, KernelClock::draws_of(42, 8), 0));
+    EXPECT_NE(c.noisy_seconds(0, kGemm, KernelClock::draws_of(42, 7), 0),
+              c.noisy_seconds(0, kGemm, KernelClock::draws_of(43, 7), 0));
   }
 }
 
@@ -215,8 +218,8 @@ TEST(KernelTime, NoiseThatReachesBelowZeroKeepsItsMeanAndItsSpread) {
       const auto c = clock_of(p);
       double sum = 0, squares = 0, least = 1;
       for (int i = 0; i < kCalls; ++i) {
-        const double t =
-            1e6 * c.noisy_seconds(0, {Kernel::daxpy, 1, 1, 1}, 42, 7, static_cast<std::uint64_t>(i));
+        const double t = 1e6 * c.noisy_seconds(0, {Kernel::daxpy, 1, 1, 1}, KernelClock::draws_of(42, 7),
+                                               static_cast<std::uint64_t>(i));
         sum += t - 1;
         squares += (t - 1) * (t - 1);
         least = std::min(least, t);
@@ -234,7 +237,7 @@ TEST(KernelTime, NoiseThatAHalfNormalHoldsIsOne) {
   const double least = 1e-6 * (1 - 0.755 / std::sqrt(std::numbers::pi / 2 - 1));
   int near_least = 0;
   for (std::uint64_t i = 0; i < 10'000; ++i) {
-    const double t = c.noisy_seconds(0, {Kernel::daxpy, 1, 1, 1}, 42, 7, i);
+    const double t = c.noisy_seconds(0, {Kernel::daxpy, 1, 1, 1}, KernelClock::draws_of(42, 7), i);
     EXPECT_GE(t, least * (1 - 1e-9));
     near_least += t < 0.1e-6;
   }
@@ -248,7 +251,7 @@ TEST(KernelTime, NoiseThatHardlyReachesBelowZeroIsNormal) {
   constexpr int kCalls = 100'000;
   int short_ones = 0;
   for (std::uint64_t i = 0; i < kCalls; ++i)
-    short_ones += c.noisy_seconds(0, {Kernel::daxpy, 1, 1, 1}, 42, 7, i) < 0.4e-6;
+    short_ones += c.noisy_seconds(0, {Kernel::daxpy, 1, 1, 1}, KernelClock::draws_of(42, 7), i) < 0.4e-6;
   // Two deviations below the mean are 2.28 % of normal numbers; of a lognormal time 0.15 % are as short.
   EXPECT_NEAR(short_ones, 2275, 200);
 }
