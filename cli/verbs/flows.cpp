@@ -26,6 +26,7 @@
 #include "report/json_text.hpp"
 #include "report/table.hpp"
 #include "topology/platform/platform.hpp"
+#include "topology/routing/no_route.hpp"
 #include "topology/routing/route_cache.hpp"
 
 namespace weft::cli::verb_flows {
@@ -73,9 +74,7 @@ Result<FlowRun> build(const Options& o, Done& done) {
   for (const FlowRequest& r : done.requests) {
     const auto where = [&] { return SourcePos{o.flows, r.line, 1}.text(); };
     const auto route = routes.find(r.src, r.dst);
-    if (!route.reachable)
-      return bad_input(where(), "the destination cannot be reached",
-                       fabric.host_name(r.src) + " to " + fabric.host_name(r.dst), "a pair that has a route");
+    if (!route.reachable) return topology::no_route(fabric, r.src, r.dst, where());
     std::int64_t bytes = 0;
     if (__builtin_add_overflow(r.bytes.value(), done.header.value(), &bytes))
       return bad_input(where(), "flow and header are too large together",

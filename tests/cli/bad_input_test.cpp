@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{"f.csv", "src,dst,bytes,start\n0,1,1MB,0\n"}},
             "flows f.csv --on xgft:m=2x2,w=1x2 --routing adaptive --fail switch=switch-1-0",
             3,
-            "f.csv:2:1: error: the destination cannot be reached; got"},
+            "f.csv:2:1: error: no route; got"},
         Bad{"SocketsOfOneSocket",
             {},
             "platform show torus-16 --set host.socket_bandwidth=5GB/s",

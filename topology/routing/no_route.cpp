@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "topology/pcie/forest.hpp"
@@ -26,12 +27,13 @@ std::string cards_beside(const Fabric& f, HostId host) {
 
 }  // namespace
 
-Error no_route(const Fabric& f, HostId from, HostId to) {
+Error no_route(const Fabric& f, HostId from, HostId to, std::string where) {
   std::string expected = "hosts that the platform connects";
   if (f.pcie() != nullptr)
     expected = fmt::format("a network that joins a card of the one ({}) to one of the other ({})",
                            cards_beside(f, from), cards_beside(f, to));
-  return bad_input({}, "no route", fmt::format("{} to {}", f.host_name(from), f.host_name(to)), expected);
+  return bad_input(std::move(where), "no route", fmt::format("{} to {}", f.host_name(from), f.host_name(to)),
+                   expected);
 }
 
 }  // namespace weft::topology
