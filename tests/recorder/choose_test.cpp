@@ -168,34 +168,59 @@ TEST(RecorderChoice, DamagedProgramsAreNoPrograms) {
 
 TEST(RecorderLaunch, UsersOwnPreloadComesAfterTheRecorder) {
   const std::string ours = "/w/libweft_record_x.so";
-  const auto told = [&](Words words, Abi launcher) {
+  const auto told = [&](Words words, Launcher launcher) {
     return exported_command(std::move(words), launcher, ours);
   };
-  EXPECT_THAT(told({"mpirun", "-n", "2", "a"}, Abi::kOpenMpi),
+  EXPECT_THAT(told({"mpirun", "-n", "2", "a"}, {Abi::kOpenMpi}),
               ElementsAreArray(Words{"mpirun", "-x", "LD_PRELOAD", "-x", "WEFT_RECORD_DIR", "-x",
                                      "WEFT_RECORD_CLOCK", "-n", "2", "a"}));
-  EXPECT_THAT(told({"mpirun", "-x", "LD_PRELOAD=t.so", "a"}, Abi::kOpenMpi),
+  EXPECT_THAT(told({"mpirun", "-x", "LD_PRELOAD=t.so", "a"}, {Abi::kOpenMpi}),
               ElementsAreArray(Words{"mpirun", "-x", "WEFT_RECORD_DIR", "-x", "WEFT_RECORD_CLOCK", "-x",
                                      "LD_PRELOAD=" + ours + ":t.so", "a"}));
   // Its own list of variables, which it refuses -x beside.
   const std::string list = "mca_base_env_list";
   for (const char* option : {"-mca", "--mca", "-gmca", "--gmca"})
-    EXPECT_THAT(told({"mpirun", option, list, "A=1;B", "a"}, Abi::kOpenMpi),
+    EXPECT_THAT(told({"mpirun", option, list, "A=1;B", "a"}, {Abi::kOpenMpi}),
                 ElementsAreArray(Words{"mpirun", option, list,
                                        "A=1;B;LD_PRELOAD;WEFT_RECORD_DIR;WEFT_RECORD_CLOCK", "a"}));
   EXPECT_THAT(
-      told({"mpirun", "--mca", list, "A=1;LD_PRELOAD=t.so;B", "a"}, Abi::kOpenMpi),
+      told({"mpirun", "--mca", list, "A=1;LD_PRELOAD=t.so;B", "a"}, {Abi::kOpenMpi}),
       ElementsAreArray(Words{"mpirun", "--mca", list,
                              "A=1;LD_PRELOAD=" + ours + ":t.so;B;WEFT_RECORD_DIR;WEFT_RECORD_CLOCK", "a"}));
   EXPECT_THAT(
-      told({"mpirun", "--mca", list, "A=1,B", "--mca", list + "_delimiter", ",", "a"}, Abi::kOpenMpi),
+      told({"mpirun", "--mca", list, "A=1,B", "--mca", list + "_delimiter", ",", "a"}, {Abi::kOpenMpi}),
       ElementsAreArray(Words{"mpirun", "--mca", list, "A=1,B,LD_PRELOAD,WEFT_RECORD_DIR,WEFT_RECORD_CLOCK",
                              "--mca", list + "_delimiter", ",", "a"}));
-  EXPECT_THAT(told({"mpiexec", "-n", "2", "a"}, Abi::kMpich),
+  // PRRTE's has no other delimiter: this is one variable, and stays what it was.
+  EXPECT_THAT(
+      told({"mpirun", "--mca", list, "A=1,B", "--mca", list + "_delimiter", ",", "a"}, {Abi::kOpenMpi, true}),
+      ElementsAreArray(Words{"mpirun", "--mca", list, "A=1,B;LD_PRELOAD;WEFT_RECORD_DIR;WEFT_RECORD_CLOCK",
+                             "--mca", list + "_delimiter", ",", "a"}));
+  EXPECT_THAT(told({"mpiexec", "-n", "2", "a"}, {Abi::kMpich}),
               ElementsAreArray(Words{"mpiexec", "-n", "2", "a"}));
-  EXPECT_THAT(told({"mpiexec", "-genv", "LD_PRELOAD", "t.so", "a"}, Abi::kMpich),
+  EXPECT_THAT(told({"mpiexec", "-genv", "LD_PRELOAD", "t.so", "a"}, {Abi::kMpich}),
               ElementsAreArray(Words{"mpiexec", "-genv", "LD_PRELOAD", ours + ":t.so", "a"}));
-  EXPECT_THAT(told({"./a", "-x"}, Abi::kNone), ElementsAreArray(Words{"./a", "-x"}));
+  EXPECT_THAT(told({"./a", "-x"}, {Abi::kNone}), ElementsAreArray(Words{"./a", "-x"}));
+}
+
+// First lines of what the launchers of Open MPI 4.1.4 and 5.0.7, PRRTE 3.0.8, MPICH 4.0.2 and Intel MPI 2021 print.
+TEST(RecorderLaunch, LaunchersSayWhoseTheyAre) {
+  const TempDir folder;
+  const auto said = [&](const std::string& name, const std::string& version) {
+    return launcher_of(script(folder, name, "echo '" + version + "'"));
+  };
+  const auto is = [](Abi abi, bool prrte) {
+    return AllOf(::testing::Field(&Launcher::abi, abi), ::testing::Field(&Launcher::prrte, prrte));
+  };
+  EXPECT_THAT(said("mpirun", "mpirun (Open MPI) 4.1.4"), is(Abi::kOpenMpi, false));
+  EXPECT_THAT(said("mpirun.openmpi", "mpirun.openmpi (Open MPI) 5.0.7"), is(Abi::kOpenMpi, true));
+  EXPECT_THAT(said("mpiexec", "mpiexec (Open MPI) 10.0.1"), is(Abi::kOpenMpi, true));
+  EXPECT_THAT(said("orterun", "orterun (OpenRTE) 4.1.4"), is(Abi::kOpenMpi, false));
+  EXPECT_THAT(said("prterun", "prterun (PRRTE) 3.0.8"), is(Abi::kOpenMpi, true));
+  EXPECT_THAT(said("mpiexec.hydra", "HYDRA build details:"), is(Abi::kMpich, false));
+  EXPECT_THAT(said("mpirun", "Intel(R) MPI Library for Linux* OS, Version 2021.5"), is(Abi::kMpich, false));
+  EXPECT_THAT(said("mpirun", "something else"), is(Abi::kNone, false));
+  EXPECT_THAT(said("run", "mpirun (Open MPI) 4.1.4"), is(Abi::kNone, false));
 }
 
 }  // namespace

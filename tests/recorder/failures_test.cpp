@@ -154,10 +154,13 @@ TEST(RecordUnderOpenMpi, VariablesThatItsOwnListHandsOnArriveBesideTheRecorders)
   for (const std::string words :
        {" --mca mca_base_env_list 'GIVEN=1;BESIDE=2'",
         " --mca mca_base_env_list GIVEN=1,BESIDE=2 --mca mca_base_env_list_delimiter ,"}) {
-    ASSERT_EQ(record(folder, current_mpi.launcher + words + run.substr(current_mpi.launcher.size()) + said),
-              0)
-        << slurp(folder.path("err"));
-    EXPECT_EQ(slurp(folder.path("out")), "1 2\n1 2\n");
+    const std::string command = current_mpi.launcher + words + run.substr(current_mpi.launcher.size()) + said;
+    // As without a recorder: from Open MPI 5 on there is one delimiter, and the second list one variable.
+    ASSERT_EQ(shell(folder, command), 0) << slurp(folder.path("err"));
+    const std::string arrived = slurp(folder.path("out"));
+    EXPECT_THAT(arrived, ::testing::StartsWith("1"));
+    ASSERT_EQ(record(folder, command), 0) << slurp(folder.path("err"));
+    EXPECT_EQ(slurp(folder.path("out")), arrived);
     EXPECT_EQ(read_back(folder.path("t.weft")).lines.size(), 2u);
   }
 }
@@ -227,7 +230,7 @@ TEST_P(RecordedFacts, WhatComesAfterACallThatAnErrorHandlerLeftIsRecorded) {
                                                  "send null 4 3 world", "barrier - 0 - world"));
   EXPECT_THAT(inside(r.lines.at(1)), ElementsAre("send null 4 1 world", "recv 0 4 2 world [0 2 4]",
                                                  "send null 4 3 world", "barrier - 0 - world"));
-  EXPECT_THAT(traces::trace_warnings(r.header),
+  EXPECT_THAT(warnings_of(r),
               ElementsAre(::testing::StartsWith("6 calls of communication inside callbacks")));
   EXPECT_THAT(slurp(folder.path("err")), HasSubstr("6 calls left by an exception or a jump"));
   EXPECT_EQ(shell(folder, weft() + " check t.weft"), 1) << "the barriers of the error handler are missing";

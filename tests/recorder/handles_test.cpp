@@ -41,7 +41,7 @@ TEST_P(RecordedHandles, AnIdupThatGoesOnIsNoMeeting) {
                           "ibarrier - 0 - split2", "recv 1 8 2 world [1 2 8]", "wait - 0 - split2",
                           "barrier - 0 - split3", "send 3 8 7 split5", "comm_free - 0 - split3",
                           "comm_free - 0 - split4", "comm_free - 0 - split5", "barrier - 0 - world"));
-  EXPECT_THAT(traces::trace_warnings(r.header), ElementsAre());
+  EXPECT_THAT(warnings_of(r), ElementsAre());
   for (const char* verb : {" check t.weft", " replay t.weft --on crossbar:n=4,bw=10Gbps,lat=1us"})
     EXPECT_EQ(shell(folder, weft() + verb), 0) << slurp(folder.path("out")) << slurp(folder.path("err"));
 }
@@ -137,7 +137,7 @@ TEST_P(RecordedHandles, ARequestWhoseStartWasNotSeenCountsWhereItCompletes) {
   const TempDir folder;
   const Recorded r = record_case(folder, "generalized");
   EXPECT_THAT(
-      traces::trace_warnings(r.header),
+      warnings_of(r),
       ElementsAre(::testing::StartsWith("4 calls of completion of requests whose start was not seen")))
       << "one of each rank";
 }

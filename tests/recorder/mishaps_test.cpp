@@ -17,6 +17,9 @@ using ::testing::Not;
 std::string mishap(const std::string& mode) { return program("mishaps") + " " + mode; }
 
 TEST_P(RecordMishaps, ARankWithoutARecorderGetsNoMessageOfTheRecorder) {
+  // That of Debian 13 (PRRTE 3.0.8) ends with a segmentation fault.
+  WEFT_NEEDS(shell(TempDir(), mpirun(1) + "true : -n 1 true") == 0,
+             "THE LAUNCHER DOES NOT START TWO PROGRAMS: one without a recorder is not tested");
   for (const int unrecorded : {0, 1}) {
     const TempDir folder;
     const std::string run = mishap("bcast");
@@ -146,7 +149,7 @@ TEST_P(RecordMishaps, NullsThatMpiAnswersWithAnErrorAreAnsweredSo) {
   const Recorded r = read_back(folder.path("t.weft"));
   EXPECT_THAT(inside(r.lines.at(0)), ElementsAre("barrier - 0 - world"));
   EXPECT_THAT(r.header.warnings, IsEmpty());
-  EXPECT_EQ(traces::trace_warnings(r.header).size(), 0u);
+  EXPECT_THAT(warnings_of(r), IsEmpty());
 }
 
 }  // namespace

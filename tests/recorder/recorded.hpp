@@ -90,6 +90,13 @@ inline Lines inside(const Lines& all) {
 }
 
 // Among the notes and warnings of the trace.
+// Warnings of what the program did: not of how long it waited for a core, which hangs on what else the machine does.
+inline Lines warnings_of(const Recorded& r) {
+  Lines all = traces::trace_warnings(r.header);
+  std::erase_if(all, [](const std::string& w) { return w.starts_with("outside MPI "); });
+  return all;
+}
+
 inline bool has_note(const Recorded& r, const std::string& part) {
   Lines all = traces::trace_warnings(r.header);
   all.insert(all.end(), r.header.notes.begin(), r.header.notes.end());

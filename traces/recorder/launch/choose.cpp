@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <span>
-#include <string_view>
 
-#include "traces/recorder/launch/command_output.hpp"
 #include "traces/recorder/launch/program_file.hpp"
 
 namespace weft::recorder {
@@ -18,20 +16,6 @@ std::string library_of(const AbiFacts& facts, const std::string& folder) {
 }
 
 bool is_there(const std::string& path) { return ::access(path.c_str(), R_OK) == 0; }
-
-// Asks the launcher itself, with `mpirun --version`.
-Abi abi_of_launcher(const std::string& program) {
-  const std::string_view name = base_name(program.c_str());
-  bool launcher = name == "orterun" || name == "prterun";
-  for (const std::string_view known : {"mpirun", "mpiexec"})
-    launcher = launcher || name == known || (name.starts_with(known) && name[known.size()] == '.');
-  if (!launcher) return Abi::kNone;
-  const std::string text = output_of({program, "--version"});
-  const auto says = [&](const char* part) { return text.find(part) != std::string::npos; };
-  if (says("Open MPI") || says("OpenRTE")) return Abi::kOpenMpi;
-  if (says("HYDRA") || says("Intel(R) MPI") || says("mpich")) return Abi::kMpich;
-  return Abi::kNone;
-}
 
 std::string spoken_abis() {
   std::string text;
@@ -70,7 +54,7 @@ Result<Found> find_program(std::span<const std::string> words) {
 
 Result<Choice> choose_library(const std::vector<std::string>& command, const std::string& folder) {
   Choice choice;
-  choice.launcher = abi_of_launcher(command.front());
+  choice.launcher = launcher_of(command.front());
   Abi wanted = Abi::kNone;
   std::string program;  // why it is wanted
   // Launchers start several programs beside each other (-n 1 ./a : -n 1 ./b), each with its own words.
@@ -81,7 +65,7 @@ Result<Choice> choose_library(const std::vector<std::string>& command, const std
     if (end == command.end()) break;
     from = end + 1;
   }
-  if (wanted == Abi::kNone) wanted = choice.launcher;
+  if (wanted == Abi::kNone) wanted = choice.launcher.abi;
   for (const AbiFacts& facts : kAbis) {
     choice.library = library_of(facts, folder);
     if (wanted == facts.abi || (wanted == Abi::kNone && is_there(choice.library))) break;

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "traces/recorder/abi.hpp"
+#include "traces/recorder/launch/launcher.hpp"
 
 namespace weft::recorder {
 
 struct Choice {
-  std::string library;        // path of libweft_record_<abi>.so
-  Abi launcher = Abi::kNone;  // whose launcher the command begins with
+  std::string library;  // path of libweft_record_<abi>.so
+  Launcher launcher;    // that the command begins with
 };
 
 // `folder`: where the libraries are (find_libraries()). Not supported: a program with a static MPI, or with one that

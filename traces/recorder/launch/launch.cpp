@@ -40,7 +40,7 @@ int exit_code_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(statu
 
 }  // namespace
 
-std::vector<std::string> exported_command(std::vector<std::string> command, Abi launcher,
+std::vector<std::string> exported_command(std::vector<std::string> command, Launcher launcher,
                                           const std::string& library) {
   constexpr std::string_view kName = "LD_PRELOAD";
   constexpr std::string_view kEnvList = "mca_base_env_list";
@@ -49,16 +49,17 @@ std::vector<std::string> exported_command(std::vector<std::string> command, Abi 
     value.insert(0, library + ":");
     preload_given = true;
   };
-  if (launcher == Abi::kMpich) {  // hands on all of the environment, but for what its options say
+  if (launcher.abi == Abi::kMpich) {  // hands on all of the environment, but for what its options say
     for (std::size_t i = 1; i + 2 < command.size(); ++i)
       if ((command[i] == "-genv" || command[i] == "-env") && command[i + 1] == kName)
         put_before(command[i + 2]);
     return command;
   }
-  if (launcher != Abi::kOpenMpi) return command;
+  if (launcher.abi != Abi::kOpenMpi) return command;
   // Open MPI hands on what is named, by -x or in a list ("A;B=1"), and refuses one beside the other. Where the list is in the
-  // environment only hosts that share it are recorded.
-  const std::string delimiter = mca_value(command, std::string(kEnvList) + "_delimiter", ";");
+  // environment only hosts that share it are recorded. PRRTE knows one delimiter, whatever it is told.
+  const std::string delimiter =
+      launcher.prrte ? ";" : mca_value(command, std::string(kEnvList) + "_delimiter", ";");
   bool listed = false;
   for (std::size_t i = 1; i + 2 < command.size(); ++i) {
     if (!is_mca_option(command[i]) || command[i + 1] != kEnvList) continue;

@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "traces/recorder/abi.hpp"
+#include "traces/recorder/launch/launcher.hpp"
 
 namespace weft::recorder {
 
 struct Launch {
   std::vector<std::string> command;  // program and arguments
   std::string library;               // libweft_record_<abi>.so
-  Abi launcher = Abi::kNone;         // whose launcher the command begins with
+  Launcher launcher;                 // that the command begins with
   std::string spool_directory;       // exists
   std::string clock;                 // "cpu" or "wall"
 };
@@ -26,7 +26,7 @@ struct Launch {
 
 // The arguments that really run: Open MPI's launcher hands its environment to other hosts only when told to (-x), and
 // where the user's own arguments preload a library, the recorder comes before it.
-[[nodiscard]] std::vector<std::string> exported_command(std::vector<std::string> command, Abi launcher,
+[[nodiscard]] std::vector<std::string> exported_command(std::vector<std::string> command, Launcher launcher,
                                                         const std::string& library);
 
 }  // namespace weft::recorder
