@@ -19,7 +19,7 @@ for program in chromium zsh fish; do command -v "$program" >/dev/null || optiona
 [ $((${#missing[@]} + ${#optional[@]})) -eq 0 ] && exit 0
 
 if ! command -v apt-get >/dev/null; then
-  echo "Weft's scripts install packages with apt-get (Debian 12, Ubuntu 24.04 or newer), which is not here." >&2
+  echo "Weft's scripts install packages with apt-get (Debian 12 or Ubuntu 24.04, or newer), which is not here." >&2
   echo "Install these by hand and run cmake --preset release: ${missing[*]} ${optional[*]}" >&2
   exit 2
 fi
