@@ -319,6 +319,10 @@ class Reader {
     WEFT_ASSIGN(const std::string text, e.required(name));
     return bytes_per_second(text, e.place());
   }
+  // 0: there is none, as in SimGrid.
+  static Result<double> optional_bandwidth(const XmlElement& e, const char* name) {
+    return bytes_per_second_or_0(value_of(e, name, "0"), e.place(), name);
+  }
   static Result<double> required_latency(const XmlElement& e, const char* name) {
     WEFT_ASSIGN(const std::string text, e.required(name));
     return seconds(text, e.place());
@@ -337,8 +341,7 @@ class Reader {
     WEFT_ASSIGN(const std::vector<std::string> hosts, names_of(e, radicals));
     WEFT_ASSIGN(const double speed, required_speed(e));
     WEFT_TRY(check_cores(e));
-    if (const std::string loopback = value_of(e, "loopback_bw"); !loopback.empty())
-      WEFT_TRY(bytes_per_second(loopback, e.place()));
+    WEFT_TRY(optional_bandwidth(e, "loopback_bw"));
     if (const std::string loopback = value_of(e, "loopback_lat"); !loopback.empty())
       WEFT_TRY(seconds(loopback, e.place()));
     ClusterLinks links;
@@ -347,9 +350,7 @@ class Reader {
     WEFT_ASSIGN(const Sharing sharing, sharing_of(e, "sharing_policy", Sharing::kSplit));
     links.split_duplex = sharing == Sharing::kSplit;
     links.fatpipe = sharing == Sharing::kFatpipe;
-    if (const std::string limit = value_of(e, "limiter_link"); !limit.empty()) {
-      WEFT_ASSIGN(links.limiter, bytes_per_second(limit, e.place()));
-    }
+    WEFT_ASSIGN(links.limiter, optional_bandwidth(e, "limiter_link"));
     const std::string topology = value_of(e, "topology", "FLAT");
     const std::string parameters = value_of(e, "topo_parameters");
     const std::size_t first_link = net_.links.size();
@@ -384,11 +385,15 @@ class Reader {
     const auto number = static_cast<std::uint32_t>(net_.zones.size());
     WEFT_TRY(add_zone(std::make_unique<StarZone>(), id, parent, e));
     std::optional<std::uint32_t> backbone;
-    const std::string bandwidth = value_of(e, "bb_bw");
+    WEFT_ASSIGN(const double bytes_per_s, optional_bandwidth(e, "bb_bw"));
     WEFT_ASSIGN(const double bb_latency, seconds(value_of(e, "bb_lat", "0"), e.place()));
-    if (!bandwidth.empty() || bb_latency > 0) {
-      WEFT_ASSIGN(const double bytes_per_s, bytes_per_second(bandwidth, e.place()));
-      WEFT_ASSIGN(const Sharing bb, sharing_of(e, "bb_sharing_policy", Sharing::kShared));
+    WEFT_ASSIGN(const Sharing bb, sharing_of(e, "bb_sharing_policy", Sharing::kShared));
+    if (bb == Sharing::kSplit)
+      return bad_input(e.place(), "bb_sharing_policy", value_of(e, "bb_sharing_policy"), "SHARED or FATPIPE");
+    if (bytes_per_s > 0 || bb_latency > 0) {
+      if (bytes_per_s == 0)
+        return bad_input(e.place(), "a backbone that has a latency and no bandwidth", value_of(e, "bb_bw"),
+                         "a bandwidth in bb_bw");
       WEFT_ASSIGN(const std::uint32_t made,
                   add_link({id + "_backbone", bytes_per_s, bb_latency, bb == Sharing::kFatpipe, true}, e));
       backbone = made;

@@ -111,6 +111,14 @@ Result<double> bytes_per_second(std::string_view text, const std::string& where)
   return bounded.value();
 }
 
+Result<double> bytes_per_second_or_0(std::string_view text, const std::string& where, std::string_view what) {
+  WEFT_ASSIGN(const double value,
+              quantity(text, where, bandwidth_unit, what, "a bandwidth like 125MBps or 1Gbps, or 0", true));
+  if (value == 0) return 0;
+  WEFT_ASSIGN(const Bandwidth bounded, as_bandwidth(value, text, where));
+  return bounded.value();
+}
+
 Result<double> seconds(std::string_view text, const std::string& where) {
   constexpr double kMost = 9e6;
   WEFT_ASSIGN(const double value, quantity(text, where, time_unit, "latency", "a time like 50us or 0", true));

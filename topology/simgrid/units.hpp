@@ -14,6 +14,9 @@ namespace weft::topology::simgrid {
 
 // Above 0.
 [[nodiscard]] Result<double> bytes_per_second(std::string_view text, const std::string& where);
+// The same, or 0 for what is not there.
+[[nodiscard]] Result<double> bytes_per_second_or_0(std::string_view text, const std::string& where,
+                                                   std::string_view what);
 // At least 0.
 [[nodiscard]] Result<double> seconds(std::string_view text, const std::string& where);
 // One or more, at least 0, by the state of power management.

@@ -225,6 +225,16 @@ std::string simgrid_cluster(const std::string& what) {
          what + "/>\n</platform>\n";
 }
 
+// As SimGrid 3.32 and 4.0 have it: the links and routes of a cluster that does not say them.
+TEST(SimgridPlatform, ABandwidthOf0OfAClusterIsNone) {
+  const TempFile plain("plain.xml", simgrid_cluster(""));
+  const TempFile zeros("zeros.xml",
+                       simgrid_cluster("limiter_link=\"0\" bb_bw=\"0\" bb_lat=\"0\" loopback_bw=\"0Bps\""));
+  const Fabric one = load(plain.path()).fabric, other = load(zeros.path()).fabric;
+  EXPECT_EQ(other.links().size(), one.links().size());
+  EXPECT_EQ(route_of(other, 0, 1), route_of(one, 0, 1));
+}
+
 TEST(SimgridPlatform, BadFilesAreNamedWithTheirPlace) {
   EXPECT_THAT(error_of("/nowhere/x.xml"), HasSubstr("/nowhere/x.xml"));
   EXPECT_THAT(error_of("simgrid:"), HasSubstr("key path is missing"));
@@ -308,7 +318,13 @@ TEST(SimgridPlatform, WhatTheFormatDoesNotHaveIsRefused) {
             "7:1: error: cores of a host; got \"-3\"; expected a whole number from 1 on");
   EXPECT_EQ(simgrid_error(simgrid_zone("<host id=\"c\" speed=\"1Gf,2Gf\" pstate=\"1abc\"/>")),
             "7:1: error: pstate; got \"1abc\"; expected the number of one of 2 speeds");
-  EXPECT_THAT(simgrid_error(simgrid_cluster("loopback_bw=\"abc\"")), HasSubstr("got \"abc\""));
+  EXPECT_THAT(simgrid_error(simgrid_cluster("loopback_bw=\"abc\"")),
+              HasSubstr("error: loopback_bw; got \"abc\"; expected a bandwidth like 125MBps or 1Gbps, or 0"));
+  EXPECT_THAT(
+      simgrid_error(simgrid_cluster("bb_lat=\"1us\"")),
+      HasSubstr("error: a backbone that has a latency and no bandwidth; expected a bandwidth in bb_bw"));
+  EXPECT_THAT(simgrid_error(simgrid_cluster("bb_bw=\"1GBps\" bb_sharing_policy=\"SPLITDUPLEX\"")),
+              HasSubstr("error: bb_sharing_policy; got \"SPLITDUPLEX\"; expected SHARED or FATPIPE"));
   EXPECT_EQ(simgrid_error("<platform version=\"4.1abc\"><zone id=\"z\" routing=\"Full\"/></platform>"),
             "1:1: error: version of the platform file; got \"4.1abc\"; expected 4 or 4.1; simgrid_update_xml "
             "of SimGrid makes one of an older file");
