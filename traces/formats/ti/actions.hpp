@@ -92,7 +92,7 @@ inline constexpr std::string_view kActionNames[] = {
 #undef WEFT_X
 };
 
-// What SMPI writes (src/smpi/bindings of 3.32; isendRecv: of 3.36) and its own replayer does not know.
+// What SMPI writes (src/smpi/bindings of 3.32; isendRecv: of 3.35) and its own replayer does not know.
 inline constexpr std::string_view kActionsOfSmpiAlone[] = {
     "bsend", "ibsend", "Start", "Startall", "waitAny", "testany", "testall", "testsome", "ibarrier", "ibcast",
     "igather", "igatherv", "iscatter", "iscatterv", "iallgather", "iallgatherv", "ireduce", "iscan",
