@@ -48,7 +48,7 @@ NodeShape::NodeShape(std::span<const std::uint32_t> host_by_rank)
   for (std::size_t i = 1; i < local_start.size(); ++i) local_start[i] += local_start[i - 1];
   std::vector<std::uint32_t> next(local_start);
   by_local.resize(ranks.size());
-  for (const std::uint32_t r : ranks) by_local[next[local[r]]++] = r;
+  for (std::uint32_t r = 0; r < ranks.size(); ++r) by_local[next[local[r]]++] = r;
 }
 
 std::string collective_rules_names(std::string_view separator) {

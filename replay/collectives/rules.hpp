@@ -27,7 +27,7 @@ struct NodeShape {
   std::vector<std::uint32_t> start;  // by node, and one more: where its ranks are in `ranks`
   std::vector<std::uint32_t> ranks;
   std::vector<std::uint32_t> local_start;  // by local index, and one more: where its ranks are in `by_local`
-  std::vector<std::uint32_t> by_local;     // in the order of the nodes
+  std::vector<std::uint32_t> by_local;     // of each index ascending
 
   explicit NodeShape(std::span<const std::uint32_t> host_by_rank);
   [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(start.size() - 1); }
@@ -37,6 +37,11 @@ struct NodeShape {
   // The ranks with that index on their nodes.
   [[nodiscard]] std::span<const std::uint32_t> with_local(std::uint32_t index) const {
     return std::span(by_local).subspan(local_start[index], local_start[index + 1] - local_start[index]);
+  }
+  // The place of a rank among those with its index, which need not stand in the order of the nodes.
+  [[nodiscard]] std::uint32_t place_up(std::uint32_t rank) const {
+    const auto up = with_local(local[rank]);
+    return static_cast<std::uint32_t>(std::lower_bound(up.begin(), up.end(), rank) - up.begin());
   }
   // Several ranks on one of its nodes.
   [[nodiscard]] bool shares() const { return nodes() < node.size(); }

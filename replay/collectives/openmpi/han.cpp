@@ -1,6 +1,6 @@
 // Open MPI's HAN (ompi/mca/coll/han): a collective as one among the ranks of a node (low) and one among the ranks with
-// the same place on their nodes (up), in segments of 64 KiB that overlap: while one segment is under way between nodes,
-// the one before or after it is within them.
+// the same place on their nodes (up), both in the order of the communicator, in segments of 64 KiB that overlap: while one
+// segment is under way between nodes, the one before or after it is within them.
 //
 // What overlaps is put into the same rounds here: round k of the one with round k of the other. That waits for the
 // longer of the two in each round, and never for ever: of two such parts one is within a node, and a node has one rank in
@@ -35,7 +35,7 @@ class Han {
     if (each_ == 0) each_ = element_;
   }
   [[nodiscard]] std::uint32_t root_local() const { return shape_.local[c_.root]; }
-  [[nodiscard]] std::uint32_t root_node() const { return shape_.node[c_.root]; }
+  [[nodiscard]] std::uint32_t root_up() const { return shape_.place_up(c_.root); }
   [[nodiscard]] std::uint32_t local() const { return shape_.local[me_]; }
   [[nodiscard]] std::int64_t ranks_on_node() const {
     return static_cast<std::int64_t>(shape_.on(shape_.node[me_]).size());
@@ -48,7 +48,7 @@ class Han {
     append_among(part(kind, bytes, false), shape_.on(shape_.node[me_]), root, local(), out);
   }
   void up(OpKind kind, std::int64_t bytes, bool nonblocking, std::uint32_t root, RankSchedule& out) const {
-    append_among(part(kind, bytes, nonblocking), shape_.with_local(local()), root, shape_.node[me_], out);
+    append_among(part(kind, bytes, nonblocking), shape_.with_local(local()), root, shape_.place_up(me_), out);
   }
 
  private:
@@ -84,13 +84,13 @@ void openmpi_han_bcast(const CollectiveCall& c, std::uint32_t me, RankSchedule& 
   const Han h(c, me);
   const RankSchedule::Pace pace(out, h.segments() > 1);
   const bool leader = h.local() == h.root_local();
-  if (leader) h.up(OpKind::bcast, h.size(0), false, h.root_node(), out);
+  if (leader) h.up(OpKind::bcast, h.size(0), false, h.root_up(), out);
   RankSchedule up;
   RankSchedule low;
   for (std::int64_t s = 0; s < h.segments(); ++s) {
     up.clear();
     low.clear();
-    if (leader && h.is_segment(s + 1)) h.up(OpKind::bcast, h.size(s + 1), true, h.root_node(), up);
+    if (leader && h.is_segment(s + 1)) h.up(OpKind::bcast, h.size(s + 1), true, h.root_up(), up);
     h.low(OpKind::bcast, h.size(s), h.root_local(), low);
     merge(up, low, out);
   }
@@ -106,7 +106,7 @@ void openmpi_han_reduce(const CollectiveCall& c, std::uint32_t me, RankSchedule&
   for (std::int64_t s = 0; s <= h.segments(); ++s) {
     up.clear();
     low.clear();
-    if (leader && h.is_segment(s - 1)) h.up(OpKind::reduce, h.size(s - 1), true, h.root_node(), up);
+    if (leader && h.is_segment(s - 1)) h.up(OpKind::reduce, h.size(s - 1), true, h.root_up(), up);
     if (h.is_segment(s)) h.low(OpKind::reduce, h.size(s), h.root_local(), low);
     merge(up, low, out);
   }
@@ -145,15 +145,14 @@ void openmpi_han_gather(const CollectiveCall& c, std::uint32_t me, RankSchedule&
   if (!ready(c, true, out)) return;
   const Han h(c, me);
   h.low(OpKind::gather, c.bytes, h.root_local(), out);
-  if (h.local() == h.root_local())
-    h.up(OpKind::gather, c.bytes * h.ranks_on_node(), false, h.root_node(), out);
+  if (h.local() == h.root_local()) h.up(OpKind::gather, c.bytes * h.ranks_on_node(), false, h.root_up(), out);
 }
 
 void openmpi_han_scatter(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
   if (!ready(c, true, out)) return;
   const Han h(c, me);
   if (h.local() == h.root_local())
-    h.up(OpKind::scatter, c.bytes * h.ranks_on_node(), false, h.root_node(), out);
+    h.up(OpKind::scatter, c.bytes * h.ranks_on_node(), false, h.root_up(), out);
   h.low(OpKind::scatter, c.bytes, h.root_local(), out);
 }
 

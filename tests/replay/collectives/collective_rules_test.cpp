@@ -346,22 +346,33 @@ TEST(CollectiveRules, GpusOfATreeAreANode) {
 
 // Brute force over the definition.
 TEST(NodeShape, RanksOfAHostAreANodeAndNodesAreInTheOrderOfTheirFirstRank) {
-  for (const std::vector<std::uint32_t>& hosts :
-       {std::vector<std::uint32_t>{7}, {3, 3, 3}, {5, 2, 5, 2, 9}, {0, 1, 2, 3}, {8, 8, 1, 1, 1, 4, 4}}) {
+  for (const std::vector<std::uint32_t>& hosts : {std::vector<std::uint32_t>{7},
+                                                  {3, 3, 3},
+                                                  {5, 2, 5, 2, 9},
+                                                  {0, 1, 2, 3},
+                                                  {8, 8, 1, 1, 1, 4, 4},
+                                                  {6, 3, 3, 6}}) {
     const NodeShape s(hosts);
     std::vector<std::uint32_t> seen;  // hosts by first rank
     std::map<std::uint32_t, std::uint32_t> members;
+    std::map<std::uint32_t, std::vector<std::uint32_t>> alike;  // by place on the node
+    bool consecutive = true;
     for (std::uint32_t r = 0; r < hosts.size(); ++r) {
       const auto at = std::find(seen.begin(), seen.end(), hosts[r]);
       EXPECT_EQ(s.node[r], at - seen.begin()) << r;
+      consecutive = consecutive && (at == seen.end() || hosts[r] == hosts[r - 1]);
       if (at == seen.end()) seen.push_back(hosts[r]);
       EXPECT_EQ(s.local[r], members[hosts[r]]++) << r;
       EXPECT_EQ(s.on(s.node[r])[s.local[r]], r);
+      EXPECT_EQ(s.place_up(r), alike[s.local[r]].size()) << r;
+      alike[s.local[r]].push_back(r);
     }
+    for (const auto& [local, ranks] : alike)
+      EXPECT_TRUE(std::ranges::equal(s.with_local(local), ranks)) << local;
     EXPECT_EQ(s.nodes(), seen.size());
     EXPECT_EQ(s.shares(), seen.size() < hosts.size());
     EXPECT_EQ(s.hierarchical(), seen.size() > 1 && seen.size() < hosts.size());
-    EXPECT_EQ(s.consecutive(), hosts != std::vector<std::uint32_t>({5, 2, 5, 2, 9}));
+    EXPECT_EQ(s.consecutive(), consecutive);
     bool even = true;
     for (const auto& [host, count] : members) even = even && count == members.begin()->second;
     EXPECT_EQ(s.even(), even);
