@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -116,7 +117,7 @@ bool is_not_compared(const Recorded& r, bool nodes) {
   return nodes && r.bytes == 0 && (r.name == "bcast" || r.name == "allreduce");
 }
 
-enum class Nodes : std::uint8_t { kApart, kOddAndEven, kOne, kThreeBlocks };
+enum class Nodes : std::uint8_t { kApart, kOddAndEven, kOne, kThreeBlocks, kRecorded };
 
 // Of three blocks the first ones have one rank more.
 std::uint32_t host_of(Nodes nodes, std::uint32_t rank, std::uint32_t ranks) {
@@ -126,6 +127,7 @@ std::uint32_t host_of(Nodes nodes, std::uint32_t rank, std::uint32_t ranks) {
     case Nodes::kOddAndEven:
       return rank % 2;
     case Nodes::kOne:
+    case Nodes::kRecorded:
       return 0;
     case Nodes::kThreeBlocks: {
       const std::uint32_t longer = ranks / 3 + 1, of_longer = ranks % 3 * longer;
@@ -141,12 +143,20 @@ std::map<std::string, int> compare(const std::string& file, const char* rules_na
   const auto rules = *open_collective_rules(rules_name);
   std::istringstream in(unpacked(support::oracle_dir() + "/collectives/" + file));
   std::map<std::string, int> calls;
+  std::vector<std::uint32_t> recorded;  // "nodes" and the node of every rank, of the lines that follow
   std::string line;
   while (std::getline(in, line)) {
+    if (line.starts_with("nodes ")) {
+      std::istringstream hosts(line.substr(6));
+      recorded.assign(std::istream_iterator<std::uint32_t>(hosts), {});
+      continue;
+    }
     const Recorded r = parsed(line, uneven);
     if (rules_name[0] == 'm' && is_not_compared(r, where != Nodes::kApart)) continue;
     std::vector<std::uint32_t> hosts(r.ranks);
     for (std::uint32_t k = 0; k < r.ranks; ++k) hosts[k] = host_of(where, k, r.ranks);
+    if (where == Nodes::kRecorded) hosts = recorded;
+    EXPECT_EQ(hosts.size(), r.ranks) << line;
     const NodeShape nodes(hosts);
     std::string_view algorithm;
     const Pairs ours = scheduled(*rules, r, nodes, algorithm);
@@ -168,6 +178,20 @@ TEST(CollectiveWire, UnevenCountsAndNoneAsOpenMpi) {
   const auto calls = compare("openmpi_uneven_wire.txt.zst", "openmpi4", Nodes::kApart);
   EXPECT_EQ(calls.size(), 28u);
   EXPECT_EQ(calls.at("alltoallv"), 5 * 5 * 3) << "2, 3, 5, 8, 9 ranks; 5 sizes; 3 kinds of counts";
+}
+
+// With HAN in front: nodes of as many and of other numbers of ranks, in blocks, dealt round and mixed, segments and the last
+// one of 8 bytes among the sizes.
+TEST(CollectiveWire, EveryPairsMessagesAndBytesAreThoseOfOpenMpi5WithNodes) {
+  const auto calls = compare("openmpi5_nodes_wire.txt.zst", "openmpi5", Nodes::kRecorded);
+  EXPECT_EQ(calls.size(), 9u);
+  EXPECT_EQ(calls.at("reduce"), 15 * 3 * 10) << "15 shapes, three roots, 10 sizes";
+}
+
+TEST(CollectiveWire, UnevenCountsAndNoneAsOpenMpi5WithNodes) {
+  const auto calls = compare("openmpi5_uneven_nodes_wire.txt.zst", "openmpi5", Nodes::kRecorded);
+  EXPECT_EQ(calls.size(), 28u);
+  EXPECT_EQ(calls.at("alltoallv"), 3 * 5 * 3) << "3 shapes, 5 sizes, 3 kinds of counts";
 }
 
 TEST(CollectiveWire, EveryPairsMessagesAndBytesAreThoseOfMpich) {

@@ -1,16 +1,19 @@
 /* Prints what each MPI collective sends: "collective ranks root bytes", then "from>to:messages:bytes" of every pair. How it
  * was run: SOURCE.txt.
  *
- * Open MPI 4.1: counts in the point-to-point layer: mca_pml is a table of functions (ompi/mca/pml/pml.h), of which
- * isend_init is the 10th, isend the 11th and send the 12th; what is initialised is started once.
+ * Open MPI: counts in the point-to-point layer: mca_pml is a table of functions (ompi/mca/pml/pml.h), of which isend_init
+ * is the 10th, isend the 11th and send the 12th, in 5.0 one later; what is initialised is started once.
  * With -DUNEVEN: other calls and sizes, none among them; after the bytes e comes a number: 0, all counts are e; 1, rank r has
  * (r % 3) e and 8 more if it is odd, and s sends (3 s + 5 t) % 4 e to t; 2, odd ranks have e and even ones nothing, and s sends e
  * to t if one of them is odd.
+ * With -DNODES: first "nodes" and the node of every rank; three roots; without -DUNEVEN the calls that HAN has and two that
+ * are made of them, with its segments among the sizes.
  * With -DCOUNT_UCX (MPICH on UCX): counts the calls of ucp_tag_send_nbx and ucp_tag_send_sync_nbx by their end point, which
  * a first message to each rank tells. A derived datatype counts as one byte. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +38,11 @@ void* ucp_tag_send_sync_nbx(void* peer, const void* b, size_t n, unsigned long t
   count(peer, n);
   return ((ucp_fn)dlsym(RTLD_NEXT, "ucp_tag_send_sync_nbx"))(peer, b, n, tag, how);
 }
+unsigned ucp_worker_progress(void* worker) { /* more ranks than cores */
+  const unsigned n = ((unsigned (*)(void*))dlsym(RTLD_NEXT, "ucp_worker_progress"))(worker);
+  if (n == 0) sched_yield();
+  return n;
+}
 static void start_counting(int me, int p) {
   for (int d = 1; d < p; ++d) {
     int v = 0;
@@ -48,36 +56,50 @@ static void start_counting(int me, int p) {
 }
 #else
 extern void* mca_pml[];
+enum { kTable = OMPI_MAJOR_VERSION < 5 ? 9 : 10 }; /* of isend_init */
 typedef int (*isend_fn)(const void*, size_t, MPI_Datatype, int, int, int, MPI_Comm, MPI_Request*);
 typedef int (*send_fn)(const void*, size_t, MPI_Datatype, int, int, int, MPI_Comm);
 static isend_fn real_init, real_isend;
 static send_fn real_send;
 
-static void count(int to, size_t n, MPI_Datatype type) {
+/* Rank `to` of c in the world: HAN sends over communicators of its own. */
+static int in_world(int to, MPI_Comm c) {
+  if (c == MPI_COMM_WORLD) return to;
+  MPI_Group some, all;
+  int rank;
+  PMPI_Comm_group(c, &some);
+  PMPI_Comm_group(MPI_COMM_WORLD, &all);
+  PMPI_Group_translate_ranks(some, 1, &to, all, &rank);
+  PMPI_Group_free(&some);
+  PMPI_Group_free(&all);
+  return rank;
+}
+static void count(int to, size_t n, MPI_Datatype type, MPI_Comm c) {
   int size;
   PMPI_Type_size(type, &size);
+  to = in_world(to, c);
   ++messages[to];
   bytes_sent[to] += n * (size_t)size;
 }
 static int counted_init(const void* b, size_t n, MPI_Datatype d, int to, int tag, int mode, MPI_Comm c,
                         MPI_Request* r) {
-  count(to, n, d);
+  count(to, n, d, c);
   return real_init(b, n, d, to, tag, mode, c, r);
 }
 static int counted_isend(const void* b, size_t n, MPI_Datatype d, int to, int tag, int mode, MPI_Comm c,
                          MPI_Request* r) {
-  count(to, n, d);
+  count(to, n, d, c);
   return real_isend(b, n, d, to, tag, mode, c, r);
 }
 static int counted_send(const void* b, size_t n, MPI_Datatype d, int to, int tag, int mode, MPI_Comm c) {
-  count(to, n, d);
+  count(to, n, d, c);
   return real_send(b, n, d, to, tag, mode, c);
 }
 static void start_counting(int me, int p) {
   (void)me, (void)p;
-  real_init = (isend_fn)mca_pml[9], mca_pml[9] = (void*)counted_init;
-  real_isend = (isend_fn)mca_pml[10], mca_pml[10] = (void*)counted_isend;
-  real_send = (send_fn)mca_pml[11], mca_pml[11] = (void*)counted_send;
+  real_init = (isend_fn)mca_pml[kTable], mca_pml[kTable] = (void*)counted_init;
+  real_isend = (isend_fn)mca_pml[kTable + 1], mca_pml[kTable + 1] = (void*)counted_isend;
+  real_send = (send_fn)mca_pml[kTable + 2], mca_pml[kTable + 2] = (void*)counted_send;
 }
 #endif
 
@@ -88,6 +110,11 @@ static const char* const kCalls[] = {
     "alltoall",    "reduce",     "allreduce",       "scan",      "exscan",         "ibcast",   "igather",
     "iscatter",    "iallgather", "ialltoall",       "ireduce",   "iallreduce",     "iscan",    "iexscan"};
 static const long kSizes[] = {0, 8, 104, 65528, 560008};
+#elif defined NODES /* what HAN has, and what is made of it */
+static const long kSizes[] = {0, 8, 1000, 4096, 16384, 65536, 65544, 131080, 524288, 3145736};
+static const char* const kCalls[] = {"barrier",   "bcast",      "gather",
+                                     "scatter",   "allgather",  "reduce",
+                                     "allreduce", "allgatherv", "reduce_scatter_block"};
 #else
 static const long kSizes[] = {8, 64, 512, 1024, 4096, 16384, 65536, 262144, 1048576};
 static const char* const kCalls[] = {"barrier",
@@ -170,6 +197,22 @@ static void call(const char* name, int e, int root, int mine, MPI_Request* q) {
   if (IS("ireduce_scatter")) MPI_Ireduce_scatter(x, y, counts, d, MPI_SUM, w, q);
 }
 
+#ifdef NODES
+/* "nodes" and the node of every rank. */
+static void print_nodes(int me, int p) {
+  MPI_Comm node;
+  int first, place[64];
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Allreduce(&me, &first, 1, MPI_INT, MPI_MIN, node);
+  MPI_Comm_free(&node);
+  MPI_Gather(&first, 1, MPI_INT, place, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (me != 0) return;
+  printf("nodes");
+  for (int r = 0; r < p; ++r) printf(" %d", place[r]);
+  printf("\n");
+}
+#endif
+
 int main(int argc, char** argv) {
   int p, me;
   MPI_Init(&argc, &argv);
@@ -177,12 +220,22 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &me);
   if (p > 64) MPI_Abort(MPI_COMM_WORLD, 2);
   const size_t n = (size_t)p;
+#ifdef NODES
+  print_nodes(me, p);
+#endif
   start_counting(me, p);
   x = calloc(4 * n, 1048576), y = calloc(4 * n, 1048576);
   to = calloc(n, sizeof *to), from = calloc(n, sizeof *from);
   to_place = calloc(n, sizeof *to), from_place = calloc(n, sizeof *from);
   counts = calloc(n, sizeof *counts), places = calloc(n, sizeof *places);
   unsigned long *mine = calloc(2 * n, sizeof *mine), *all = calloc(2 * n * n, sizeof *all);
+  for (size_t i = 0; i < sizeof kCalls / sizeof *kCalls;
+       ++i) { /* HAN makes its communicators in the first calls */
+    MPI_Request q = MPI_REQUEST_NULL;
+    set_counts(1, 0, me, p);
+    call(kCalls[i], 1, 0, 1, &q);
+    MPI_Wait(&q, MPI_STATUS_IGNORE);
+  }
   for (size_t i = 0; i < sizeof kCalls / sizeof *kCalls; ++i) {
     const char* name = kCalls[i];
     const char* blocking = name[0] == 'i' ? name + 1 : name;
@@ -193,9 +246,14 @@ int main(int argc, char** argv) {
 #ifdef UNEVEN
     if (strcmp(blocking, "reduce_scatter") == 0 || name[strlen(name) - 1] == 'v') modes = 3;
 #endif
-    for (int last = 0; last <= rooted; ++last)
+#ifdef NODES
+    const int roots = rooted ? 3 : 1;
+#else
+    const int roots = rooted ? 2 : 1;
+#endif
+    for (int nth = 0; nth < roots; ++nth)
       for (size_t k = 0; k < sizes * (size_t)modes; ++k) {
-        const int root = last ? p - 1 : 0;
+        const int root = nth == 0 ? 0 : nth * (p - 1) / (roots - 1);
         const int mode = (int)(k / sizes);
         const long size = sizes == 1 ? 0 : kSizes[k % sizes];
         const int e = (int)(size / 8);
