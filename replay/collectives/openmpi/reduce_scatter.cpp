@@ -18,6 +18,7 @@ void reduce_then(OpKind kind, const CollectiveCall& c, std::uint32_t me, RankSch
   part.root = 0;
   part.kind = OpKind::reduce;
   part.bytes = b.total();
+  if (kind == OpKind::scatter) part.element = element_of(c);  // of a block, which the sum need not show
   part.counts = {};
   append_chosen(part, me, out);
   part.kind = kind;

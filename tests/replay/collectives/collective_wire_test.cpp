@@ -194,6 +194,21 @@ TEST(CollectiveWire, UnevenCountsAndNoneAsOpenMpi5WithNodes) {
   EXPECT_EQ(calls.at("alltoallv"), 3 * 5 * 3) << "3 shapes, 5 sizes, 3 kinds of counts";
 }
 
+// 12 blocks of one byte are 12 elements, not 3 of 4 bytes: HAN's reduce halves among six ranks with the root's place. Recorded
+// like the files, with MPI_CHAR.
+TEST(CollectiveWire, PartsHaveTheElementsOfTheCall) {
+  const Recorded r = parsed(
+      "reduce_scatter_block 12 0 1 0>1:1:1 0>2:2:8 0>4:2:10 0>8:2:7 1>0:1:12 2>0:2:12 2>3:1:1 3>2:1:12 "
+      "4>0:2:12 "
+      "4>5:1:1 4>6:2:8 4>10:1:3 5>4:1:12 6>4:2:12 6>7:1:1 7>6:1:12 8>0:2:6 8>9:1:1 8>10:2:8 9>8:1:12 "
+      "10>4:2:6 "
+      "10>8:1:6 10>11:1:1 11>10:1:12",
+      false);
+  const NodeShape nodes(std::vector<std::uint32_t>{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5});
+  std::string_view algorithm;
+  EXPECT_EQ(scheduled(**open_collective_rules("openmpi5"), r, nodes, algorithm), r.pairs) << algorithm;
+}
+
 TEST(CollectiveWire, EveryPairsMessagesAndBytesAreThoseOfMpich) {
   const auto calls = compare("mpich_wire.txt.zst", "mpich", Nodes::kApart);
   EXPECT_EQ(calls.size(), 26u);
