@@ -88,7 +88,7 @@ void append_bcast_scatter_ring(std::int64_t bytes, std::int64_t each, Relative r
 }
 
 void bcast_binomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  if (c.empties || c.bytes > 0) append_bcast_binomial(c.bytes, {c.ranks, c.root}, me, out);
+  if (c.bytes > 0) append_bcast_binomial(c.bytes, {c.ranks, c.root}, me, out);
 }
 
 void bcast_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {

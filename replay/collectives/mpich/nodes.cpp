@@ -48,7 +48,7 @@ struct Hierarchy {
 // A call without nodes is one on ranks that share none.
 template <class Body>
 void with_nodes(const CollectiveCall& c, std::uint32_t me, Body body) {
-  if (c.ranks == 1 || (c.bytes == 0 && !c.empties && c.kind != OpKind::barrier)) return;
+  if (c.ranks == 1 || (c.bytes == 0 && c.kind != OpKind::barrier)) return;
   if (c.nodes != nullptr) return body(Hierarchy{c, *c.nodes, me});
   std::vector<std::uint32_t> hosts(c.ranks);
   for (std::uint32_t r = 0; r < c.ranks; ++r) hosts[r] = r;

@@ -98,7 +98,7 @@ class MpichRules final : public CollectiveRules {
     return {&library_collective(c.kind, "mpich.", name.empty() ? flat(c) : name)};
   }
   [[nodiscard]] bool sends_empties(const CollectiveCall& c) const override {
-    return c.nonblocking && (c.kind == OpKind::bcast || c.kind == OpKind::allreduce);
+    return c.nonblocking && c.kind == OpKind::allreduce;
   }
   [[nodiscard]] bool asks_for_nodes() const override { return true; }
 };
