@@ -32,6 +32,9 @@ class MemoryTrace final : public TraceReader {
   // Appends operations of block.rank. lines[i] = the line of ops[i] in `source`. Precondition: operations are
   // well formed (op_rules.hpp), at most kMaxBlockOps.
   void append(const OpBlock& block, std::uint32_t source, const std::vector<std::uint32_t>& lines);
+  void add_communicator(Communicator c) { communicators_.push_back(std::move(c)); }
+  // The number of ranks stays as it is.
+  [[nodiscard]] TraceHeader& building_header() { return header_; }
   void add_note(std::string note) { header_.notes.push_back(std::move(note)); }
   void add_warning(std::string warning) { header_.warnings.push_back(std::move(warning)); }
 

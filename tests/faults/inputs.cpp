@@ -22,6 +22,12 @@ void make_inputs(const testing::Workspace& w) {
   ranks[1].recv(1000, testing::kDumpiByte, 0, 5, {{1000, 0, 5}});
   for (DumpiWriter& r : ranks) r.allreduce(4, testing::kDumpiDouble).finalize();
   testing::write_dumpi(w.path() + "/in/dumpi", ranks);
+  for (const char* r : {"0", "1"})
+    w.write(std::string("in/prof/t-") + r + ".txt",
+            std::string("# collprof 0.9\nMPI_Init:-:1:2:10\nMPI_Comm_split:11:8000000,") + r +
+                ",2:0:0:88:12\nMPI_Irecv:13:1:4:1,4,4:-1:-1:9000000," + r +
+                ",2:640:14\nMPI_Isend:15:1:4:1,4,4:" + (*r == '0' ? "1" : "0") + ":3:9000000," + r +
+                ",2:648:16\nMPI_Waitall:19:2:640:0:20\nMPI_Finalize:99:-\n");
   std::vector<std::string> commands = {
       "generate stencil --dims 2x2 --iterations 2 --compute 20us -o in/t.weft",
       "generate ring --ranks 32 -o in/many.weft", "export in/t.weft --to ti -o in/ti.txt",
@@ -76,6 +82,11 @@ std::vector<Case> cases() {
        {"t.weft"},
        {},
        {"in/dumpi/run.meta", "in/dumpi/run-0001.bin"}},
+      {"import_liballprof",
+       "import in/prof -o out/t.weft",
+       {"t.weft"},
+       {},
+       {"in/prof/t-0.txt", "in/prof/t-1.txt"}},
       {"export_weft", "export in/t.weft --to weft -o out/t.weft", {"t.weft"}},
       {"export_text", "export in/t.weft --to text -o out/t.txt", {"t.txt"}},
       {"export_ti", "export in/t.weft --to ti -o out/ti.txt"},

@@ -230,6 +230,25 @@ std::vector<std::string> goal_seeds() {
       binary};
 }
 
+// Both ranks of a program with communicators, requests and vectors.
+std::vector<std::string> allprof_seeds() {
+  std::string both;
+  for (const char* r : {"0", "1"}) {
+    const std::string rank(r), w = "5641280," + rank + ",2", s = "77," + rank + ",2";
+    both +=
+        "== t-" + rank + ".txt\n# htor's PMPI Tracer 0.9 Output File\n# hostname: n\n\nMPI_Init:-:1:2:10\n" +
+        "MPI_Comm_split:11:" + w + ":0:" + rank + ":88:12\nMPI_Irecv:13:1:4:1,4,4:-1:-1:" + s + ":640:14\n" +
+        "MPI_Isend:15:1:4:1,4,4:" + (rank == "0" ? "1" : "0") + ":3:" + s + ":648:16\n" +
+        "MPI_Testsome:17:2:640:1:2:0:18\nMPI_Waitall:19:2:640:0:20\n" +
+        "MPI_Allgatherv:21:1:4:1,4,4:2:3:4,4:5:0,4:1,4,4:" + s + ":22\nMPI_Recv_init:23:1:4:1,4,4:-2:0:" + w +
+        ":640:24\nMPI_Start:25:640:26\nMPI_Wait:27:640:0:28\nMPI_Request_free:28:640:28\n" +
+        "MPI_Comm_free:28:88:29\n# Finalize clockdiff: 0.0\nMPI_Finalize:99:-\n";
+  }
+  return {both,
+          "== t-0.txt\n# collprof 0.9\nMPI_Init:-:1:2:1.0\nMPI_Bcast:3.0:5:12:13,1,1:0:0,0,1:4.0\n"
+          "MPI_Waitany:5.0:1:640:7:0:6.0\nMPI_Finalize:13.0:-\n"};
+}
+
 std::string message(format::FrameType type, std::string_view m, std::size_t ops) {
   return std::string{static_cast<char>(type), static_cast<char>(ops)} + std::string(m);
 }
@@ -304,6 +323,14 @@ std::vector<Target> trace_targets() {
         "0 irecv 1 -444 8\n", "0 barrier\n", "\r", "\xef\xbb\xbf", "0 alltoallv 3 1 2 3 1 2\n", "15 init\n"},
        600,
        run_file},
+      {"liballprof",
+       allprof_seeds,
+       {"MPI_", "MPI_Wait:30:640:0:31\n", "MPI_Test:30:640:7:0:31\n", "MPI_Waitany:30:2:640:7:0:31\n",
+        ":-:", ",0,2", "MPI_Comm_dup:30:5641280,0,2:88:31\n", "MPI_Comm_free:30:88:31\n",
+        "MPI_Cart_sub:30:5641280,1,2:7:88:31\n", "MPI_Start:30:640:31\n", "MPI_Barrier:30:5641281,0,2:31\n",
+        "18446744073709551615", "# ", "== r-1\n"},
+       600,
+       run_files},
       {"ti_files",
        [] {
          return std::vector<std::string>{

@@ -98,26 +98,15 @@ TEST(Formats, ARecognisedFormatIsCalledByItsName) {
 #undef WEFT_TRACE_FORMAT_LATER
 }
 
-// As those who record with liballprof and Extrae have them: a folder with a file a rank, or of one trace; packed.
+// As those who record with Extrae have them: a folder of one trace; packed.
 TEST(Formats, ARecognisedFormatIsCalledByItsNameInAFolderAndPacked) {
   const TempDir dir;
-  const std::string text =
-      "# collprof 0.9 output file\n# host: n\n\nMPI_Init:-:1:2:1.0\nMPI_Finalize:13.0:-\n";
-  const std::string told =
-      ": error: not supported: trace format liballprof (recorded for LogGOPSim and ATLAHS: their schedgen "
-      "makes "
-      "GOAL of it); expected weft, dumpi, otf2, goal or ti";
-  const std::string first = dir.write("prof/trace-0.dat", text);
-  dir.write("prof/trace-1.dat", text);
-  const auto error_of = [](const std::string& path, const char* from = "") {
-    const auto t = open_trace({path}, from);
+  const auto error_of = [](const std::string& path) {
+    const auto t = open_trace({path});
     if (t) return std::string("no error");
     EXPECT_EQ(t.error().code, ErrorCode::kNotSupported);
     return t.error().message();
   };
-  EXPECT_EQ(error_of(first), first + told);
-  EXPECT_EQ(error_of(dir.path("prof")), first + told);
-  EXPECT_EQ(error_of(dir.path("prof"), "ti"), first + told);
   const std::string prv = dir.write("extrae/run.prv", "#Paraver (22/03/26 at 10:11):5_ns:1(1):1:1(1:1),0\n");
   dir.write("extrae/run.pcf", "DEFAULT_OPTIONS\n");
   EXPECT_THAT(error_of(dir.path("extrae")),

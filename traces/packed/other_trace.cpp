@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "traces/formats.hpp"
+#include "traces/formats/liballprof/line.hpp"
 #include "traces/formats/ti/input.hpp"
 
 namespace weft::traces {
@@ -21,7 +22,7 @@ void OtherTrace::add(std::string_view data, bool last) {
   first_.add(data);
   if (first_.wanted() > 0 && !last) return;
   looked_ = true;
-  if (looks_like_ti_line(first_.bytes())) ti_ = true;
+  if (looks_like_ti_line(first_.bytes()) || allprof::looks_like_liballprof(first_.bytes())) ti_ = true;
   if (found_ || ti_ || first_.bytes().empty()) return;
   std::string name = member_.empty() ? path_ : path_ + "!" + member_;
   const bool compressed = member_.empty() && packing_ != nullptr;

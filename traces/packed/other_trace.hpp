@@ -1,4 +1,4 @@
-// Traces that are packed although their format is read unpacked only: all but TI text.
+// Traces that are packed although their format is read unpacked only: all but TI and liballprof text.
 #pragma once
 
 #include <optional>

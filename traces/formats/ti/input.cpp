@@ -15,6 +15,7 @@
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "traces/formats/first_bytes.hpp"
+#include "traces/formats/liballprof/line.hpp"
 #include "traces/packed/other_trace.hpp"
 #include "traces/packed/walk_archive.hpp"
 
@@ -25,6 +26,11 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kChunkBytes = 1u << 20;
 constexpr std::size_t kMaxIndexBytes = 8u << 20;
+
+// A line of a rank, not of an index.
+bool looks_like_rank_text(std::string_view text) {
+  return looks_like_ti_line(text) || allprof::looks_like_liballprof(text);
+}
 
 std::string_view first_line(std::string_view text) {
   text = without_bom(text);
@@ -59,7 +65,7 @@ class FirstLine {
     if (!known_) line_.clear();
   }
   [[nodiscard]] bool known() const { return known_; }
-  [[nodiscard]] bool is_action() const { return looks_like_ti_line(line_); }
+  [[nodiscard]] bool is_action() const { return looks_like_rank_text(line_); }
 
  private:
   static constexpr std::size_t kMax = 4096;
@@ -233,7 +239,7 @@ Result<RankFiles> rank_files(
 // The text of a file of a folder that may be an index: its first line names a file. Else nothing.
 std::string index_text_of(const std::string& path) {
   const auto head = first_bytes(path);
-  if (!head || looks_compressed_or_tar(*head) || looks_like_ti_line(*head)) return {};
+  if (!head || looks_compressed_or_tar(*head) || looks_like_rank_text(*head)) return {};
   const std::string_view line = first_line(*head);
   if (line.empty() || head->find('\0') != std::string::npos || !resolve(path, std::string(line))) return {};
   auto text = read_text(path, kMaxIndexBytes);
@@ -300,7 +306,7 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
   }
   WEFT_ASSIGN(const std::string head, first_bytes(path));
   if (!looks_compressed_or_tar(head)) {
-    if (looks_like_ti_line(head) || first_line(head).empty()) {
+    if (looks_like_rank_text(head) || first_line(head).empty()) {
       in.shared_ = true;
       add_file(path);
       return in;
