@@ -18,10 +18,10 @@
 #include <string_view>
 #include <vector>
 
+#include "traces/formats/request_table.hpp"
 #include "traces/formats/ti/actions.hpp"
 #include "traces/formats/ti/fields.hpp"
 #include "traces/formats/ti/input.hpp"
-#include "traces/formats/ti/request_table.hpp"
 #include "traces/memory_trace.hpp"
 
 namespace weft::traces::ti {
