@@ -27,6 +27,8 @@ class MemoryTrace final : public TraceReader {
   MemoryTrace& operator=(const MemoryTrace&) = delete;
 
   // --- building ---
+  // All of them, the world first; before there are operations.
+  void set_communicators(std::vector<Communicator> all) { communicators_ = std::move(all); }
   // Names a source for position(); returns its number.
   std::uint32_t add_source(std::string name);
   // Appends operations of block.rank. lines[i] = the line of ops[i] in `source`. Precondition: operations are

@@ -28,6 +28,14 @@ void make_inputs(const testing::Workspace& w) {
                 ",2:0:0:88:12\nMPI_Irecv:13:1:4:1,4,4:-1:-1:9000000," + r +
                 ",2:640:14\nMPI_Isend:15:1:4:1,4,4:" + (*r == '0' ? "1" : "0") + ":3:9000000," + r +
                 ",2:648:16\nMPI_Waitall:19:2:640:0:20\nMPI_Finalize:99:-\n");
+  w.write("in/t.dim",
+          "#DIMEMAS:\"t.dim\":0:2(1,1),1\nd:1:1:2:0:1\n1:0:0:2e-5\n2:0:0:1:-1:1000:5:1:2\n10:0:0:9:1:0:0:64:"
+          "64:1\n"
+          "3:1:0:0:-1:1000:5:1:0\n10:1:0:9:1:0:0:64:64:1\n");
+  w.write("in/t.prv",
+          "#Paraver (22/03/26 at 10:11):90_ns:2(1,1):1:2(1:1,1:2),1\nc:1:1:2:1:2\n2:1:1:1:1:3:50000001:1\n"
+          "2:1:1:2:1:3:50000001:2\n3:1:1:1:1:3:4:2:1:2:1:3:9:1000:5\n2:1:1:1:1:9:50000001:0\n"
+          "2:1:1:2:1:9:50000001:0\n");
   std::vector<std::string> commands = {
       "generate stencil --dims 2x2 --iterations 2 --compute 20us -o in/t.weft",
       "generate ring --ranks 32 -o in/many.weft", "export in/t.weft --to ti -o in/ti.txt",
@@ -77,6 +85,8 @@ std::vector<Case> cases() {
        {"in/ti.txt", "in/ti.txt_files/rank-1.txt"}},
       {"import_goal", "import in/t.goal -o out/t.weft", {"t.weft"}, {}, {"in/t.goal"}},
       {"import_goal_binary", "import in/t.bin -o out/t.weft", {"t.weft"}, {}, {"in/t.bin"}},
+      {"import_dimemas", "import in/t.dim -o out/t.weft", {"t.weft"}, {}, {"in/t.dim"}},
+      {"import_paraver", "import in/t.prv -o out/t.weft", {"t.weft"}, {}, {"in/t.prv"}},
       {"import_dumpi",
        "import in/dumpi -o out/t.weft",
        {"t.weft"},

@@ -1,4 +1,4 @@
-// Readers of traces: .weft files, the messages inside of their frames, DUMPI files, GOAL schedules, TI text.
+// Readers of traces: .weft files, the messages inside of their frames, DUMPI files, GOAL schedules, Dimemas and Paraver traces, TI text.
 #include <unistd.h>
 #include <zstd.h>
 
@@ -249,6 +249,78 @@ std::vector<std::string> allprof_seeds() {
           "MPI_Waitany:5.0:1:640:7:0:6.0\nMPI_Finalize:13.0:-\n"};
 }
 
+// Read a second time it holds what the first one counted.
+bool run_dimemas(std::string_view bytes) {
+  if (!run_file(bytes)) return false;
+  const MemFile file(bytes);
+  auto t = open_trace({file.path()});
+  if (!t || (*t)->header().recorder != "dimemas") return true;
+  const auto info = scan_trace(**t);
+  require(info && info->totals.ops == (*t)->totals().ops && info->totals.bytes == (*t)->totals().bytes &&
+              info->totals.messages == (*t)->totals().messages,
+          "the second reading of a Dimemas trace holds what the first one counted");
+  const std::string fault = support::first_fault(**t);
+  require(fault.empty(), "an operation of a Dimemas trace obeys the rules: " + fault);
+  (void)(*t)->position(RankId(0), info->totals.ops / 2);
+  return true;
+}
+
+// Two tasks with a record of each kind, collectives with sizes of each rank, and numbers that cross.
+std::string dimemas_seed() {
+  std::string out = "#DIMEMAS:\"s.dim\":1,400:2(1,1),2,0,0\nd:1:1:2:0:1\nd:1:2:2:1:0\n";
+  for (const auto& [me, other] : {std::pair('0', '1'), std::pair('1', '0')}) {
+    const auto line = [&](std::string_view text) {
+      for (const char c : text) out += c == 'M' ? me : c == 'O' ? other : c;
+      out += '\n';
+    };
+    line("1:M:0:0.000250000");
+    line("20:M:0:50000003:31");
+    line("10:M:0:0:1:0:0:0:0:1");
+    line("20:M:0:50000003:0");
+    line(me == '0' ? "3:M:0:O:-1:9:4:51:1" : "3:M:0:O:-1:9:4:52:1");
+    line("2:M:0:O:-1:9:4:51:2");
+    line("2:M:0:O:-1:9:4:52:1");
+    line(me == '0' ? "3:M:0:O:-1:9:4:52:0" : "3:M:0:O:-1:9:4:51:0");
+    line("20:M:0:50000001:6");
+    line(me == '0' ? "3:M:0:O:-1:9:4:51:2" : "3:M:0:O:-1:9:4:52:2");
+    line("20:M:0:50000001:0");
+    for (const char* op : {"1:1:0:0:8:0", "3:2:M:0:7:14", "7:1:0:0:5:12", "9:1:0:0:30:20:1", "12:1:0:0:8:4:1",
+                           "27:1:0:0:8:8:0", "27:1:0:0:8:8:2"})
+      line("10:M:0:" + std::string(op));
+    line("0:M:0");
+  }
+  return out + "s:0:60\ns:1:300\n";
+}
+
+// Two tasks with calls of each kind, some of them at one instant.
+std::string paraver_seed() {
+  std::string out = "#Paraver (22/03/26 at 10:11):90_ns:2(1,1):1:2(1:1,1:2),2\nc:1:1:2:1:2\nc:1:2:2:2:1\n";
+  const auto call = [&out](int task, int from, int to, const std::string& call_and_more, int type) {
+    const std::string who = "2:1:1:" + std::to_string(task) + ":1:";
+    const std::string what = ":5000000" + std::to_string(type) + ":";
+    out += who + std::to_string(from) + what + call_and_more + "\n" + who + std::to_string(to) + what + "0\n";
+  };
+  for (const int me : {1, 2}) {
+    call(me, 1, 2, "31", 3);
+    call(me, 3, 3, "4", 1);
+    call(me, 3, 4, "3", 1);
+    call(me, 4, 9, "41", 1);
+    call(me, 9, 9, "6", 1);
+    call(me, 9, 20, "124", 3);
+    call(me, 21, 30, "60", 1);
+    call(me, 30, 31, "7:50100001:8:50100002:0:50100003:1:50100004:2", 2);
+    call(me, 31, 32, "12:50100001:30:50100002:20:50100004:1", 2);
+    call(me, 32, 33, "155:50100001:8:50100002:8:50100004:1", 2);
+    call(me, 33, 34, "5", 1);
+    call(me, 40, 41, "32", 3);
+    const std::string a = std::to_string(me) + ":1", b = std::to_string(3 - me) + ":1";
+    out += "3:1:1:" + a + ":3:3:2:1:" + b + ":3:9:8:4\n3:1:1:" + a + ":4:4:2:1:" + b + ":4:9:16:5\n";
+    out += "3:1:1:" + a + ":9:10:2:1:" + b + ":9:30:24:4\n1:1:1:" + a + ":41:90:1\n2:1:1:" + a +
+           ":50:60000019:3\n";
+  }
+  return out;
+}
+
 std::string message(format::FrameType type, std::string_view m, std::size_t ops) {
   return std::string{static_cast<char>(type), static_cast<char>(ops)} + std::string(m);
 }
@@ -315,6 +387,21 @@ std::vector<Target> trace_targets() {
         " tag -1", "}\nrank 1 {\n", "/*", "*/", "//", std::string(4, '\0'), std::string(4, '\xff')},
        1000,
        run_goal},
+      {"dimemas",
+       [] { return std::vector<std::string>{dimemas_seed()}; },
+       {"2:0:0:1:-1:9:4:53:1\n", "3:1:0:0:-1:9:4:53:0\n", "10:0:0:9:1:0:0:30:20:1\n",
+        "10:1:0:27:1:0:0:8:8:0\n", "20:0:0:50000002:7\n", "20:0:0:50000001:0\n", "d:1:3:1:0\n", "s:0:1\n",
+        "1:0:0:1e-9\n", ":", "-1", "4611686018427387904", "2147483647", "\r", "\xef\xbb\xbf"},
+       1000,
+       run_dimemas},
+      {"paraver",
+       [] { return std::vector<std::string>{paraver_seed()}; },
+       {"2:1:1:1:1:3:50000001:3\n", "2:1:1:1:1:4:50000001:0\n",
+        "2:1:1:2:1:9:50000002:7:50100003:1:50100004:1\n", "3:1:1:1:1:3:3:2:1:2:1:3:9:8:4\n",
+        "3:1:1:2:1:9:9:2:1:1:1:9:9:8:4\n", "c:1:3:1:1\n", "#", ":", "-1", ":0\n", "4611686018427387904",
+        "2147483647", "\r", "\xef\xbb\xbf"},
+       1000,
+       run_file},
       {"ti",
        [] {
          return std::vector<std::string>{ti_seed(), compressed(ti_seed())};

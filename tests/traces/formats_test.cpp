@@ -98,8 +98,8 @@ TEST(Formats, ARecognisedFormatIsCalledByItsName) {
 #undef WEFT_TRACE_FORMAT_LATER
 }
 
-// As those who record with Extrae have them: a folder of one trace; packed.
-TEST(Formats, ARecognisedFormatIsCalledByItsNameInAFolderAndPacked) {
+// Of a format that is read unpacked only, with how to unpack it.
+TEST(Formats, APackedTraceIsCalledByItsName) {
   const TempDir dir;
   const auto error_of = [](const std::string& path) {
     const auto t = open_trace({path});
@@ -107,21 +107,15 @@ TEST(Formats, ARecognisedFormatIsCalledByItsNameInAFolderAndPacked) {
     EXPECT_EQ(t.error().code, ErrorCode::kNotSupported);
     return t.error().message();
   };
-  const std::string prv = dir.write("extrae/run.prv", "#Paraver (22/03/26 at 10:11):5_ns:1(1):1:1(1:1),0\n");
-  dir.write("extrae/run.pcf", "DEFAULT_OPTIONS\n");
-  EXPECT_THAT(error_of(dir.path("extrae")),
-              HasSubstr(prv + ": error: not supported: trace format paraver ("));
+  testing::write_archive(dir.path("run.dim.gz"), ARCHIVE_FILTER_GZIP,
+                         {{"data", "#DIMEMAS:\"run.dim\":1,768:2(1,1),1,0,0\n"}}, true);
+  EXPECT_THAT(error_of(dir.path("run.dim.gz")),
+              HasSubstr("run.dim.gz: error: not supported: a packed dimemas trace; "));
+  EXPECT_THAT(error_of(dir.path("run.dim")), HasSubstr("run.dim.gz"));
   testing::write_archive(dir.path("run.prv.gz"), ARCHIVE_FILTER_GZIP,
                          {{"data", "#Paraver (22/03/26 at 10:11):5"}}, true);
   EXPECT_THAT(error_of(dir.path("run.prv.gz")),
-              HasSubstr("run.prv.gz: error: not supported: trace format paraver ("));
-  const std::string dim = dir.write("run.dim", "#DIMEMAS:\"run.dim\":1,768:2(1,1),1,0,0\n");
-  EXPECT_THAT(error_of(dim), HasSubstr("trace format dimemas (a .dim of prv2dim: "));
-  // Beside TI text they are none of the trace, nor of its errors.
-  dir.write("extrae/rank-0.txt", "0 dance\n");
-  const auto ti = open_trace({dir.path("extrae")});
-  ASSERT_FALSE(ti);
-  EXPECT_THAT(ti.error().message(), HasSubstr("rank-0.txt:1:3: error: unknown action"));
+              HasSubstr("run.prv.gz: error: not supported: a packed paraver trace; "));
 }
 
 std::size_t calls_and_computations(TraceReader& t) {

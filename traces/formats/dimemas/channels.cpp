@@ -1,0 +1,50 @@
+#include "traces/formats/dimemas/channels.hpp"
+
+#include <algorithm>
+
+namespace weft::traces::dimemas {
+namespace {
+
+constexpr std::int64_t kFirstOwnTag = 1 << 30;
+
+std::uint64_t mixed(std::uint64_t number, std::uint64_t position) {
+  std::uint64_t h = number * 0x9e3779b97f4a7c15ULL + position;
+  h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9ULL;
+  h = (h ^ h >> 27) * 0x94d049bb133111ebULL;
+  return h ^ h >> 31;
+}
+
+}  // namespace
+
+void Channels::count(const Record& r, bool send) {
+  largest_tag_ = std::max(largest_tag_, r.tag);
+  // What a receive from any source takes, nobody knows before it is replayed.
+  any_source_ |= r.partner < 0;
+  if (r.partner < 0) return;
+  Order& order = order_[key(r, send)];
+  const auto number = static_cast<std::uint64_t>(r.communicator);
+  if (send)
+    order.difference += mixed(number, order.sent++);
+  else
+    order.difference -= mixed(number, order.received++);
+}
+
+bool Channels::ends_in_order() {
+  if (!any_source_)
+    for (const auto& [key, order] : order_)
+      if (order.difference != 0 && order.sent > 0 && order.received > 0) crossed_.try_emplace(key);
+  order_ = {};
+  next_tag_ = std::max<std::int64_t>(kFirstOwnTag, std::int64_t{largest_tag_} + 1);
+  return crossed_.empty();
+}
+
+void Channels::give(const Record& r, bool send) {
+  const auto channel = crossed_.find(key(r, send));
+  if (channel == crossed_.end()) return;
+  const auto [own, fresh] = channel->second.try_emplace(r.communicator, 0);
+  if (!fresh) return;
+  out_of_tags_ |= next_tag_ > INT32_MAX;
+  own->second = static_cast<std::int32_t>(std::min<std::int64_t>(next_tag_++, INT32_MAX));
+}
+
+}  // namespace weft::traces::dimemas

@@ -1,0 +1,160 @@
+#include "traces/formats/paraver/head.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/files/input_file.hpp"
+#include "core/source_pos.hpp"
+#include "traces/weft/format.hpp"
+
+namespace weft::traces::paraver {
+namespace {
+
+using dimemas::Fields;
+using dimemas::Line;
+
+constexpr std::string_view kMagic = "#Paraver (";
+constexpr std::int64_t kPicosecondsOfNanosecond = 1000, kPicosecondsOfMicrosecond = 1'000'000;
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.size() <= 9 &&
+         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+std::int64_t number_of(std::string_view digits) {
+  std::int64_t v = 0;
+  for (const char c : digits) v = v * 10 + (c - '0');
+  return v;
+}
+
+// TASKS(THREADS:NODE,...), and after a comma how many communicators there are.
+bool application(Fields& f, std::int64_t& tasks, std::int64_t& communicators) {
+  const Fields at_tasks = f;
+  std::string_view text;
+  if (!f.text_up_to('(', "the number of tasks", text)) return false;
+  if (!is_number(text) || number_of(text) == 0 || number_of(text) > format::kMaxRanks) {
+    f = at_tasks;
+    return f.fail("the number of tasks cannot be", fmt::format("1 to {}", format::kMaxRanks));
+  }
+  tasks = number_of(text);
+  const Fields at_threads = f;
+  if (!f.text_up_to(')', "the list of threads", text)) return false;
+  std::int64_t listed = 0;
+  bool wrong = false, several = false;
+  for (std::size_t at = 0; at <= text.size(); ++listed) {
+    const std::string_view task = text.substr(at, text.find(',', at) - at);
+    const std::string_view threads = task.substr(0, task.find(':'));
+    wrong |= !is_number(threads);
+    several |= threads != "1";
+    at += task.size() + 1;
+  }
+  if (wrong || listed != tasks || several) {
+    f = at_threads;
+    if (wrong) return f.fail("the threads of a task cannot be", "THREADS:NODE of each task");
+    if (listed != tasks)
+      return f.fail(fmt::format("{} tasks have {} numbers of threads", tasks, listed),
+                    "THREADS:NODE of each task");
+    return f.refuse("a Paraver trace with several threads of a task (OpenMP, CUDA, OpenCL)",
+                    "one thread for each task");
+  }
+  std::string_view rest = f.peek();
+  if (!rest.starts_with(',')) return true;
+  rest = rest.substr(1, rest.find(',', 1) - 1);
+  if (!is_number(rest)) return f.fail("the number of communicators cannot be", "a number");
+  communicators = number_of(rest);
+  return true;
+}
+
+// Behind "c:1".
+bool communicator(Fields& f, Head& head) {
+  std::int64_t number = 0, size = 0;
+  const auto tasks = std::int64_t{head.tasks};
+  if (!f.whole("number of the communicator", 0, INT32_MAX, number) ||
+      !f.whole("size of the communicator", 1, tasks, size))
+    return false;
+  if (f.left() != static_cast<std::size_t>(size))
+    return f.fail_at(3, fmt::format("communicator {} has another number of tasks", number),
+                     fmt::format("{}, which is how many are listed", f.left()));
+  std::vector<std::int32_t> members(static_cast<std::size_t>(size));
+  for (std::int32_t& m : members) {
+    if (!f.whole("task of the communicator", 1, tasks, m)) return false;
+    --m;
+  }
+  std::vector<std::int32_t> sorted = members;
+  std::ranges::sort(sorted);
+  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+    return f.fail_at(4 + static_cast<std::size_t>(std::ranges::find(members, *twice) - members.begin()),
+                     fmt::format("a task is twice in communicator {}", number), "each task once");
+  return head.groups.add(number, std::move(members)) ||
+         f.fail_at(2, "a communicator is defined twice", "one definition of each number");
+}
+
+}  // namespace
+
+bool looks_like_head(std::string_view first_bytes) { return without_bom(first_bytes).starts_with(kMagic); }
+
+Result<Head> read_head(dimemas::LineReader& lines) {
+  Line line;
+  WEFT_ASSIGN(const bool any, lines.next(line));
+  if (any && line.text.starts_with(kByteOrderMark)) line.text.remove_prefix(kByteOrderMark.size());
+  Fields f(line);
+  std::string_view text;
+  if (!line.text.starts_with(kMagic)) {
+    (void)f.fail("not a Paraver trace", "#Paraver (DATE):...");
+    return std::move(f.error());
+  }
+  std::int64_t tasks = 0, communicators = -1, applications = 0;
+  if (!f.text_up_to(')', "the date", text) || !f.text_up_to(':', "the date", text))
+    return std::move(f.error());
+  const bool nanoseconds = f.peek().ends_with("_ns");
+  const Fields at_time = f;
+  const std::string_view end = f.peek().substr(0, f.peek().size() - (nanoseconds ? 3 : 0));
+  if (end.empty() || !std::ranges::all_of(end, [](char c) { return c >= '0' && c <= '9'; })) {
+    (void)f.fail("the end of the trace is not a time", "microseconds, or nanoseconds with _ns");
+    return std::move(f.error());
+  }
+  f = at_time;
+  f.skip();
+  // Nodes and their processors, or 0: nothing is known of them.
+  f.skip();
+  if (!f.whole("number of applications", 1, INT32_MAX, applications) || !application(f, tasks, communicators))
+    return std::move(f.error());
+
+  if (static_cast<std::uint64_t>(tasks) > lines.most_tasks())
+    return bad_input(SourcePos{*line.file, 1, 0}.text(), "the file is too short for its number of tasks",
+                     std::to_string(tasks), fmt::format("at most {}", lines.most_tasks()));
+  Head head(static_cast<std::uint32_t>(tasks));
+  head.picoseconds = nanoseconds ? kPicosecondsOfNanosecond : kPicosecondsOfMicrosecond;
+  bool world = false;
+  for (;;) {
+    head.records = lines.pos();
+    WEFT_ASSIGN(const bool more, lines.next(line));
+    if (!more) break;
+    if (line.text.empty() || line.text.starts_with('#')) continue;
+    if (!line.text.starts_with("c:") && !line.text.starts_with("C:")) break;
+    Fields c(line);
+    c.skip();
+    std::int64_t of = 0, number = 0;
+    if (!c.whole("application", 1, applications, of)) return std::move(c.error());
+    if (of != 1) continue;
+    Fields same = c;
+    (void)same.whole("number", 0, INT32_MAX, number);
+    if (!communicator(c, head)) return std::move(c.error());
+    ++head.defined;
+    if (!world && head.groups.find(number) == CommId(0)) {
+      world = true;
+      head.world = number;
+    }
+  }
+  // Of several applications the number stands behind the last one.
+  head.communicators =
+      applications == 1 && communicators >= 0 ? static_cast<std::uint64_t>(communicators) : head.defined;
+  if (!world) {
+    head.world = -1;
+    (void)head.groups.add(head.world, head.groups.all()[0].members);
+  }
+  lines.seek(head.records);
+  return head;
+}
+
+}  // namespace weft::traces::paraver

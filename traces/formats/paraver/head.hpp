@@ -1,0 +1,28 @@
+// What a Paraver trace says before its records: the unit of time, the tasks of its first application, and who belongs to which
+// communicator.
+//
+//   #Paraver (DATE at TIME):TIME[_ns]:NODES(PROCESSORS,...):APPLICATIONS:TASKS(THREADS:NODE,...)[,COMMUNICATORS]:...
+//   c:APPLICATION:ID:SIZE:TASK:TASK:...        tasks and applications count from 1; a line that begins with # says nothing
+#pragma once
+
+#include <cstdint>
+
+#include "traces/formats/dimemas/head.hpp"
+
+namespace weft::traces::paraver {
+
+struct Head {
+  explicit Head(std::uint32_t ranks) : tasks(ranks), groups(ranks) {}
+  std::uint32_t tasks;
+  dimemas::Groups groups;
+  std::int64_t world = 0;           // its number
+  std::int64_t picoseconds = 1000;  // of a unit of time
+  std::uint64_t communicators = 0, defined = 0;
+  dimemas::LinePos records;
+};
+
+[[nodiscard]] bool looks_like_head(std::string_view first_bytes);
+// Errors: kBadInput, kNotSupported for several threads of a task.
+[[nodiscard]] Result<Head> read_head(dimemas::LineReader& lines);
+
+}  // namespace weft::traces::paraver
