@@ -7,7 +7,7 @@
 
 #include "traces/formats.hpp"
 #include "traces/formats/first_bytes.hpp"
-#include "traces/formats/ti/input.hpp"
+#include "traces/formats/ti/line.hpp"
 #include "traces/packed/other_trace.hpp"
 
 namespace weft::traces {

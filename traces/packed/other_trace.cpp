@@ -7,7 +7,7 @@
 
 #include "traces/formats.hpp"
 #include "traces/formats/liballprof/line.hpp"
-#include "traces/formats/ti/input.hpp"
+#include "traces/formats/ti/line.hpp"
 
 namespace weft::traces {
 

@@ -9,6 +9,7 @@
 #include "core/source_pos.hpp"
 #include "traces/formats/first_bytes.hpp"
 #include "traces/formats/liballprof/line.hpp"
+#include "traces/formats/ti/line.hpp"
 #include "traces/packed/walk_archive.hpp"
 
 namespace weft::traces::allprof {
@@ -76,23 +77,23 @@ bool looks_like_ours(const std::string& path, std::string_view head) {
   return false;
 }
 
-Result<TiInput> open_input(const std::vector<std::string>& paths) {
+Result<RankText> open_input(const std::vector<std::string>& paths) {
   std::error_code ec;
-  if (paths.size() != 1 || fs::is_directory(paths[0], ec)) return TiInput::open(paths);
+  if (paths.size() != 1 || fs::is_directory(paths[0], ec)) return RankText::open(paths);
   // A file of a family in its folder, unless it is an archive itself.
   const fs::path path(paths[0]);
   const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
-  if (const auto family = TiInput::open({folder})) {
-    const auto same = [&](const TiInput::Part& p) {
+  if (const auto family = RankText::open({folder})) {
+    const auto same = [&](const RankText::Part& p) {
       return p.member.empty() && fs::path(p.path).filename() == path.filename();
     };
     // What else is in the folder was not named.
     std::vector<std::string> files;
     if (std::ranges::any_of(family->parts(), same))
-      for (const TiInput::Part& p : family->parts()) files.push_back(p.path);
-    if (files.size() > 1) return TiInput::open(files);
+      for (const RankText::Part& p : family->parts()) files.push_back(p.path);
+    if (files.size() > 1) return RankText::open(files);
   }
-  return TiInput::open(paths);
+  return RankText::open(paths);
 }
 
 Result<void> LineSplitter::feed(const std::string& file, std::string_view text, bool last, const Take& take) {

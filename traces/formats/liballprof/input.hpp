@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/formats/ti/input.hpp"
+#include "traces/formats/rank_text.hpp"
 
 namespace weft::traces::allprof {
 
-[[nodiscard]] Result<TiInput> open_input(const std::vector<std::string>& paths);
+[[nodiscard]] Result<RankText> open_input(const std::vector<std::string>& paths);
 
 // Whether open_liballprof() gives the better error, at least.
 [[nodiscard]] bool looks_like_ours(const std::string& path, std::string_view first_bytes);

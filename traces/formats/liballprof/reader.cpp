@@ -43,7 +43,7 @@ std::string host_of(std::string_view line) {
 
 class AllprofReader {
  public:
-  AllprofReader(TiInput input, bool salvage) : input_(std::move(input)), salvage_(salvage) {}
+  AllprofReader(RankText input, bool salvage) : input_(std::move(input)), salvage_(salvage) {}
   Result<std::unique_ptr<TraceReader>> read();
 
  private:
@@ -59,7 +59,7 @@ class AllprofReader {
 
   const std::string& name_of(std::size_t part) const { return input_.parts()[part].name; }
 
-  TiInput input_;
+  RankText input_;
   bool salvage_;
   Losses losses_;
   std::vector<std::string> hosts_;
@@ -231,14 +231,14 @@ bool sniff_liballprof(const std::string& path, std::string_view first_bytes) {
 std::vector<std::string> files_liballprof(const std::vector<std::string>& paths) {
   std::vector<std::string> out;
   if (const auto input = allprof::open_input(paths))
-    for (const TiInput::Part& p : input->parts())
+    for (const RankText::Part& p : input->parts())
       if (p.member.empty()) out.push_back(p.path);
   return out;
 }
 
 Result<std::unique_ptr<TraceReader>> open_liballprof(const std::vector<std::string>& paths,
                                                      const OpenOptions& options) {
-  WEFT_ASSIGN(TiInput input, allprof::open_input(paths));
+  WEFT_ASSIGN(RankText input, allprof::open_input(paths));
   return AllprofReader(std::move(input), options.allow_truncated).read();
 }
 

@@ -18,10 +18,10 @@
 #include <string_view>
 #include <vector>
 
+#include "traces/formats/rank_text.hpp"
 #include "traces/formats/request_table.hpp"
 #include "traces/formats/ti/actions.hpp"
 #include "traces/formats/ti/fields.hpp"
-#include "traces/formats/ti/input.hpp"
 #include "traces/memory_trace.hpp"
 
 namespace weft::traces::ti {
@@ -39,7 +39,7 @@ struct RankState {
 // Lines, in any interleaving of ranks, to operations. feed() takes text in pieces of any size.
 class Parser {
  public:
-  Parser(const TiInput& input, std::uint32_t ranks, MemoryTrace& out)
+  Parser(const RankText& input, std::uint32_t ranks, MemoryTrace& out)
       : input_(input), out_(out), block_ops_(block_ops_for(ranks)), states_(ranks) {
     context_.ranks = ranks;
     for (const auto& p : input.parts()) (void)out.add_source(p.name);
@@ -110,7 +110,7 @@ class Parser {
     if (f > 0) push(s, Op{.kind = OpKind::compute_flops, .amount = std::bit_cast<std::int64_t>(f)});
   }
 
-  const TiInput& input_;
+  const RankText& input_;
   MemoryTrace& out_;
   TiFields::Context context_;
   std::size_t block_ops_;

@@ -21,7 +21,8 @@
 #include "core/source_pos.hpp"
 #include "traces/formats.hpp"
 #include "traces/formats/first_bytes.hpp"
-#include "traces/formats/ti/input.hpp"
+#include "traces/formats/rank_text.hpp"
+#include "traces/formats/ti/line.hpp"
 #include "traces/formats/ti/parser.hpp"
 #include "traces/memory_trace.hpp"
 #include "traces/packed/walk_archive.hpp"
@@ -30,7 +31,7 @@
 namespace weft::traces {
 namespace {
 
-// A trace is one of (ti/input.hpp):
+// A trace is one of (rank_text.hpp):
 //   a shared file   "0 init\n1 init\n0 send 1 5 800\n..."        every line begins with its rank
 //   an index        "ti_files/rank-0.txt\nti_files/rank-1.txt\n"   line r names the file of rank r, but for # comments
 //   files           one for each rank, in a directory, an archive or on the command line, in order of their numbers
@@ -38,7 +39,7 @@ namespace {
 
 // The number of ranks of a shared file: the largest rank that begins a line, plus one. A rank without a line
 // is fine, but beyond kFreeRanks there must be a line for each rank: a number alone must not cost memory.
-Result<std::uint32_t> ranks_of_shared(const TiInput& input) {
+Result<std::uint32_t> ranks_of_shared(const RankText& input) {
   std::uint64_t most = 0;
   SourcePos most_at{input.parts()[0].name, 0, 0};
   std::uint64_t lines = 0;  // that begin with a number
@@ -97,7 +98,7 @@ bool sniff_ti(const std::string& path, std::string_view first) {
   std::error_code ec;
   if (std::filesystem::is_directory(path, ec)) return true;
   if (looks_compressed_or_tar(first) || looks_like_ti_line(first)) return true;
-  return looks_like_ti_index(path, first);
+  return looks_like_index(path, first);
 }
 
 std::vector<std::string> files_ti(const std::vector<std::string>& paths) {
@@ -108,14 +109,14 @@ std::vector<std::string> files_ti(const std::vector<std::string>& paths) {
     if (!head || looks_compressed_or_tar(*head)) return {};
   }
   std::vector<std::string> out;
-  if (const auto input = TiInput::open(paths))
-    for (const TiInput::Part& p : input->parts()) out.push_back(p.path);
+  if (const auto input = RankText::open(paths))
+    for (const RankText::Part& p : input->parts()) out.push_back(p.path);
   return out;
 }
 
 Result<std::unique_ptr<TraceReader>> open_ti(const std::vector<std::string>& paths,
                                              const OpenOptions& /*options*/) {
-  WEFT_ASSIGN(const TiInput input, TiInput::open(paths));
+  WEFT_ASSIGN(const RankText input, RankText::open(paths));
   TraceHeader header;
   header.recorder = "simgrid-ti";
   if (input.shared()) {

@@ -1,6 +1,6 @@
-// Where the text of a SimGrid time-independent trace comes from: one file per rank (an index file, a
-// directory or several paths), one shared file, or a tar archive of them; any of it compressed (gzip, zstd up
-// to --long=27, xz, bzip2), once. A directory is read as a tar of it would be: by the index that it holds, else by the numbers
+// Where the text of a trace comes from whose format has lines of text and a file a rank (SimGrid's time-independent text,
+// liballprof): one file per rank (an index file, a directory or several paths), one shared file, or a tar archive of them; any
+// of it compressed (gzip, zstd up to --long=27, xz, bzip2), once. A directory is read as a tar of it would be: by the index that it holds, else by the numbers
 // in the names of its files, and one file alone has the lines of all ranks.
 //
 // The text is streamed: memory is one chunk, plus the text of archives below kKeepText so that they unpack
@@ -18,7 +18,7 @@
 
 namespace weft::traces {
 
-class TiInput {
+class RankText {
  public:
   static constexpr std::uint64_t kKeepText = 12u << 20;
 
@@ -30,7 +30,7 @@ class TiInput {
   };
 
   // Finds the parts. Errors: kBadInput.
-  [[nodiscard]] static Result<TiInput> open(const std::vector<std::string>& paths);
+  [[nodiscard]] static Result<RankText> open(const std::vector<std::string>& paths);
 
   // Private: parts()[r] is the file of rank r. Shared: there is one part with the lines of all ranks.
   [[nodiscard]] bool shared() const { return shared_; }
@@ -49,9 +49,9 @@ class TiInput {
   bool kept_ = false;
 };
 
-// True for text whose first line is a TI action.
-[[nodiscard]] bool looks_like_ti_line(std::string_view text);
+// The first line of a text that is neither empty nor a comment (#), without blanks around it; empty: there is none.
+[[nodiscard]] std::string_view first_line(std::string_view text);
 // True for text, of the file `path`, of which a line names a file: which of the others are missing is then to be told.
-[[nodiscard]] bool looks_like_ti_index(const std::string& path, std::string_view text);
+[[nodiscard]] bool looks_like_index(const std::string& path, std::string_view text);
 
 }  // namespace weft::traces

@@ -1,4 +1,4 @@
-#include "traces/formats/ti/input.hpp"
+#include "traces/formats/rank_text.hpp"
 
 #include <fmt/format.h>
 
@@ -16,21 +16,11 @@
 #include "core/source_pos.hpp"
 #include "traces/formats/first_bytes.hpp"
 #include "traces/formats/liballprof/line.hpp"
+#include "traces/formats/ti/line.hpp"
 #include "traces/packed/other_trace.hpp"
 #include "traces/packed/walk_archive.hpp"
 
 namespace weft::traces {
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::size_t kChunkBytes = 1u << 20;
-constexpr std::size_t kMaxIndexBytes = 8u << 20;
-
-// A line of a rank, not of an index.
-bool looks_like_rank_text(std::string_view text) {
-  return looks_like_ti_line(text) || allprof::looks_like_liballprof(text);
-}
 
 std::string_view first_line(std::string_view text) {
   text = without_bom(text);
@@ -45,6 +35,18 @@ std::string_view first_line(std::string_view text) {
     text.remove_prefix(n + 1);
   }
   return {};
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kChunkBytes = 1u << 20;
+constexpr std::size_t kMaxIndexBytes = 8u << 20;
+
+// A line of a rank, not of an index.
+bool looks_like_rank_text(std::string_view text) {
+  return looks_like_ti_line(text) || allprof::looks_like_liballprof(text);
 }
 
 // The first line that says something, of a text that comes in pieces. What was passed over is not looked at again.
@@ -77,7 +79,7 @@ struct FileCloser {
   void operator()(std::FILE* f) const { std::fclose(f); }
 };
 
-Result<void> read_plain(const std::string& path, std::size_t part, const TiInput::Chunk& chunk) {
+Result<void> read_plain(const std::string& path, std::size_t part, const RankText::Chunk& chunk) {
   const std::unique_ptr<std::FILE, FileCloser> f(std::fopen(path.c_str(), "rbe"));
   if (!f) return bad_input(path, fmt::format("cannot open: {}", std::strerror(errno)));
   // Not cleared: of a hundred thousand ranks most files are a few lines.
@@ -267,24 +269,15 @@ Result<RankFiles> rank_files_in_folder(const std::string& folder, std::vector<st
 
 }  // namespace
 
-bool looks_like_ti_line(std::string_view text) {
-  const std::string_view line = first_line(text);
-  std::size_t i = 0;
-  while (i < line.size() && line[i] >= '0' && line[i] <= '9') ++i;
-  if (i == 0 || i == line.size() || (line[i] != ' ' && line[i] != '\t')) return false;
-  while (i < line.size() && (line[i] == ' ' || line[i] == '\t')) ++i;
-  return i < line.size() && ((line[i] >= 'a' && line[i] <= 'z') || (line[i] >= 'A' && line[i] <= 'Z'));
-}
-
-bool looks_like_ti_index(const std::string& path, std::string_view text) {
+bool looks_like_index(const std::string& path, std::string_view text) {
   if (text.find('\0') != std::string_view::npos) return false;
   return std::ranges::any_of(index_lines(text),
                              [&](const IndexLine& l) { return resolve(path, l.name).has_value(); });
 }
 
-Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
+Result<RankText> RankText::open(const std::vector<std::string>& paths) {
   WEFT_CHECK(!paths.empty(), "a trace needs a path");
-  TiInput in;
+  RankText in;
   const auto add_file = [&](const std::string& p) { in.parts_.push_back({p, p, {}, {}}); };
   if (paths.size() > 1) {
     for (const auto& p : paths) add_file(p);
@@ -409,7 +402,7 @@ Result<TiInput> TiInput::open(const std::vector<std::string>& paths) {
   return in;
 }
 
-Result<void> TiInput::read(const Chunk& to) const {
+Result<void> RankText::read(const Chunk& to) const {
   // A byte order mark is no text.
   std::size_t begun = parts_.size();
   const Chunk chunk = [&](std::size_t part, std::string_view text, bool last) {
