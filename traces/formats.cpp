@@ -9,17 +9,10 @@ namespace weft::traces {
 const std::vector<FormatName>& trace_formats() {
   static const std::vector<FormatName> rows = {
 #define WEFT_TRACE_FORMAT(id, name, what) {name, what, true},
-#define WEFT_TRACE_FORMAT_LATER(name, magic, what) {name, what, false},
 #include "traces/formats.def"
 #undef WEFT_TRACE_FORMAT
-#undef WEFT_TRACE_FORMAT_LATER
   };
   return rows;
-}
-
-Error format_not_read(const FormatName& row) {
-  return not_supported(fmt::format("trace format {} ({})", row.name, row.what),
-                       supported_names(trace_formats()));
 }
 
 std::string known_names(const std::vector<FormatName>& rows) {

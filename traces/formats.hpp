@@ -22,10 +22,8 @@ namespace weft::traces {
   [[nodiscard]] std::vector<std::string> files_##id(const std::vector<std::string>& paths);           \
   [[nodiscard]] Result<std::unique_ptr<TraceReader>> open_##id(const std::vector<std::string>& paths, \
                                                                const OpenOptions& options);
-#define WEFT_TRACE_FORMAT_LATER(name, magic, what)
 #include "traces/formats.def"
 #undef WEFT_TRACE_FORMAT
-#undef WEFT_TRACE_FORMAT_LATER
 
 // The name of the first row, but for `other_than`, that takes what begins with these bytes (of first_bytes.hpp) as its own; empty =
 // none. `path` need not be there: what an archive holds has none.
@@ -39,8 +37,6 @@ struct FormatName {
   bool supported = true;
 };
 [[nodiscard]] const std::vector<FormatName>& trace_formats();
-// That a trace, recognised as one of this row, is not read.
-[[nodiscard]] Error format_not_read(const FormatName& row);
 
 // "a, b, c (not supported in this version)".
 [[nodiscard]] std::string known_names(const std::vector<FormatName>& rows);

@@ -13,11 +13,9 @@
 namespace weft::traces {
 namespace {
 
-// A row of formats.def as code. A format that is only recognised has first bytes and no functions.
+// A row of formats.def as code.
 struct Format {
   std::string_view name;
-  std::string_view what;
-  std::string_view magic;
   bool (*sniff)(const std::string& path, std::string_view first_bytes);
   std::vector<std::string> (*files)(const std::vector<std::string>& paths);
   Result<std::unique_ptr<TraceReader>> (*open)(const std::vector<std::string>& paths,
@@ -25,27 +23,14 @@ struct Format {
 };
 
 constexpr Format kFormats[] = {
-#define WEFT_TRACE_FORMAT(id, name, what) {name, what, {}, sniff_##id, files_##id, open_##id},
-#define WEFT_TRACE_FORMAT_LATER(name, magic, what) {name, what, magic, nullptr, nullptr, nullptr},
+#define WEFT_TRACE_FORMAT(id, name, what) {name, sniff_##id, files_##id, open_##id},
 #include "traces/formats.def"
 #undef WEFT_TRACE_FORMAT
-#undef WEFT_TRACE_FORMAT_LATER
 };
 
-Error not_read(const Format& f) { return format_not_read({f.name, f.what, false}); }
-
-// A format that is not read and told by its first bytes.
-const Format* recognised(std::string_view head) {
-  for (const Format& f : kFormats)
-    if (f.open == nullptr && head.starts_with(f.magic)) return &f;
-  return nullptr;
-}
-
-// First those that are told by their first bytes alone.
 const Format* sniffed(const std::string& path, std::string_view head, std::string_view other_than = {}) {
-  if (const Format* f = recognised(head)) return f;
   for (const Format& f : kFormats)
-    if (f.open != nullptr && f.name != other_than && f.sniff(path, head)) return &f;
+    if (f.name != other_than && f.sniff(path, head)) return &f;
   return nullptr;
 }
 
@@ -104,22 +89,21 @@ std::optional<Error> packed_in(const std::string& path, const Format& f, const E
   return std::nullopt;
 }
 
-// What a folder holds in place of TI text, which is what every folder is taken for that nothing else is known by.
-std::optional<Error> recognised_in(const std::string& folder) {
+// That a folder, which is taken for TI text where nothing else is known by it, holds a trace of one file instead.
+std::optional<Error> trace_file_in(const std::string& folder) {
   std::vector<std::string> files;
   std::error_code ec;
   for (const auto& e : std::filesystem::directory_iterator(folder, ec))
     if (e.is_regular_file(ec)) files.push_back(e.path().string());
   std::ranges::sort(files);
   std::optional<Error> found;
-  for (std::string& file : files) {
+  for (const std::string& file : files) {
     const auto head = first_bytes(file);
     if (!head) continue;
     if (looks_like_ti_line(*head) || looks_compressed_or_tar(*head)) return std::nullopt;
-    if (const Format* f = found ? nullptr : recognised(*head)) {
-      found = not_read(*f);
-      found->where = std::move(file);
-    }
+    if (const Format* f = found ? nullptr : sniffed(file, *head, "ti"))
+      found = bad_input(folder, fmt::format("a folder that holds a {} trace, which is one file", f->name),
+                        file, "the file");
   }
   return found;
 }
@@ -134,7 +118,7 @@ Result<std::unique_ptr<TraceReader>> open_as(const Format& f, const std::vector<
     if (auto other = packed_in(path, f, trace.error())) return *std::move(other);
   if (f.open == open_ti)
     for (const std::string& path : paths)
-      if (auto other = recognised_in(path)) return *std::move(other);
+      if (auto other = trace_file_in(path)) return *std::move(other);
   return trace;
 }
 
@@ -152,20 +136,12 @@ Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::stri
   for (const std::string& path : paths) WEFT_TRY(may_be_read_twice(path));
   if (!options.from.empty()) {
     for (const Format& f : kFormats)
-      if (options.from == f.name) {
-        if (f.open == nullptr) return not_read(f);
-        return open_as(f, paths, options);
-      }
+      if (options.from == f.name) return open_as(f, paths, options);
     return usage_error("unknown trace format", options.from, expected_names(trace_formats(), options.from));
   }
 
   WEFT_ASSIGN(const std::string head, head_of(paths[0]));
-  if (const Format* f = sniffed(paths[0], head)) {
-    if (f->open != nullptr) return open_as(*f, paths, options);
-    Error e = not_read(*f);
-    e.where = paths[0];
-    return e;
-  }
+  if (const Format* f = sniffed(paths[0], head)) return open_as(*f, paths, options);
   std::string shown;
   for (const char c : head.substr(0, 16)) shown += c >= ' ' && c <= '~' ? c : '.';
   return bad_input(paths[0], "not a trace of a known format", shown, known_names(trace_formats()));
@@ -187,7 +163,7 @@ std::vector<std::string> trace_files(const std::vector<std::string>& paths, cons
     const auto* named = std::ranges::find(kFormats, from, &Format::name);
     if (named != std::end(kFormats)) format = named;
   }
-  if (format == nullptr || format->files == nullptr) return out;
+  if (format == nullptr) return out;
   for (std::string& file : format->files(paths)) out.push_back(std::move(file));
   return out;
 }

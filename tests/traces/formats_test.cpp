@@ -49,7 +49,7 @@ TEST(Formats, ListsAreMadeOfTheRows) {
   EXPECT_EQ(expected_names({{"text", ""}, {"weft", ""}}, "txt"), "one of text, weft; did you mean text?");
 }
 
-TEST(Formats, EveryRowIsFoundByNameAndTheOthersAreRefusedByName) {
+TEST(Formats, EveryRowIsFoundByNameAndOtherNamesAreRefused) {
   const TempDir dir;
   const std::string no_trace = dir.write("none", "\x01\x02 neither this nor that\n");
   for (const FormatName& row : trace_formats()) {
@@ -58,15 +58,8 @@ TEST(Formats, EveryRowIsFoundByNameAndTheOthersAreRefusedByName) {
     const auto r = open_trace({no_trace}, std::string(row.name));
     ASSERT_FALSE(r);
     if (built_without(r.error())) continue;
-    if (row.supported) {
-      EXPECT_EQ(r.error().code, ErrorCode::kBadInput);
-      EXPECT_THAT(r.error().message(), HasSubstr(no_trace));
-    } else {
-      EXPECT_EQ(r.error().code, ErrorCode::kNotSupported);
-      EXPECT_EQ(r.error().message(), "error: not supported: trace format " + std::string(row.name) + " (" +
-                                         std::string(row.what) + "); expected " +
-                                         supported_names(trace_formats()));
-    }
+    EXPECT_EQ(r.error().code, ErrorCode::kBadInput);
+    EXPECT_THAT(r.error().message(), HasSubstr(no_trace));
   }
   const auto slip = open_trace({no_trace}, "wefd");
   ASSERT_FALSE(slip);
@@ -80,22 +73,21 @@ TEST(Formats, EveryRowIsFoundByNameAndTheOthersAreRefusedByName) {
                 known_names(trace_formats()));
 }
 
-// Recognised by its first bytes, not read: better than "not a trace".
-TEST(Formats, ARecognisedFormatIsCalledByItsName) {
+// A folder is taken for TI text where nothing else is known by it.
+TEST(Formats, AFolderThatHoldsATraceOfOneFileIsToldWhich) {
   const TempDir dir;
-#define WEFT_TRACE_FORMAT(id, name, what)
-#define WEFT_TRACE_FORMAT_LATER(name, magic, what)                                           \
-  {                                                                                          \
-    const std::string path = dir.write("magic", std::string(magic) + "rest of the file");    \
-    const auto r = open_trace({path});                                                       \
-    ASSERT_FALSE(r);                                                                         \
-    EXPECT_EQ(r.error().message(),                                                           \
-              path + ": error: not supported: trace format " name " (" what "); expected " + \
-                  supported_names(trace_formats()));                                         \
-  }
-#include "traces/formats.def"
-#undef WEFT_TRACE_FORMAT
-#undef WEFT_TRACE_FORMAT_LATER
+  const std::string prv = dir.write("extrae/run.prv", "#Paraver (22/03/26 at 10:11):5_ns:1(1):1:1(1:1),0\n");
+  dir.write("extrae/run.pcf", "DEFAULT_OPTIONS\n");
+  const std::string folder = dir.path("extrae");
+  const auto error_of = [&] {
+    const auto t = open_trace({folder});
+    return t ? "no error" : t.error().message();
+  };
+  EXPECT_EQ(error_of(), folder + ": error: a folder that holds a paraver trace, which is one file; got \"" +
+                            prv + "\"; expected the file");
+  // Beside TI text it is none of the trace, nor of its errors.
+  dir.write("extrae/rank-0.txt", "0 dance\n");
+  EXPECT_THAT(error_of(), HasSubstr("rank-0.txt:1:3: error: unknown action"));
 }
 
 // Of a format that is read unpacked only, with how to unpack it.

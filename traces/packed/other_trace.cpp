@@ -31,11 +31,9 @@ void OtherTrace::add(std::string_view data, bool last) {
     unpacked.resize(name.size() - packing_->extension.size());
   const std::string_view format = sniffed_format(unpacked, first_.bytes(), "ti");
   if (format.empty()) return;
-  const auto row = std::ranges::find(trace_formats(), format, &FormatName::name);
-  found_ = !row->supported ? format_not_read(*row)
-                           : not_supported(fmt::format("a packed {} trace", format),
-                                           fmt::format("the trace, unpacked with \"{}\"",
-                                                       compressed ? packing_->unpack : "tar -xf"));
+  found_ = not_supported(
+      fmt::format("a packed {} trace", format),
+      fmt::format("the trace, unpacked with \"{}\"", compressed ? packing_->unpack : "tar -xf"));
   found_->where = std::move(name);
 }
 
