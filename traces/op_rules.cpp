@@ -128,6 +128,20 @@ constexpr auto kRules = [] {
 
 bool is_rooted(OpKind k) { return rooted(k); }
 
+bool has_size_of_each(OpKind k) {
+  switch (blocking_form(k)) {
+    case OpKind::gatherv:
+    case OpKind::scatterv:
+    case OpKind::allgatherv:
+    case OpKind::alltoallv:
+    case OpKind::alltoallw:
+    case OpKind::reduce_scatter:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const KindRules& rules_of(OpKind k) { return kRules[static_cast<std::size_t>(k)]; }
 
 bool list_required(OpKind k, std::uint8_t flags) {

@@ -42,6 +42,10 @@ struct KindRules {
 // True for gather(v), scatter(v), bcast, reduce and their non-blocking forms: peer is the root.
 [[nodiscard]] bool is_rooted(OpKind k);
 
+// True for gatherv, scatterv, allgatherv, alltoallv, alltoallw, reduce_scatter and their non-blocking forms: each rank may have
+// another size.
+[[nodiscard]] bool has_size_of_each(OpKind k);
+
 // True if an operation of this kind is useless without a list.
 [[nodiscard]] bool list_required(OpKind k, std::uint8_t flags);
 

@@ -33,20 +33,6 @@ bool same_size_everywhere(OpKind k) {
   }
 }
 
-bool is_vector(OpKind k) {
-  switch (blocking_form(k)) {
-    case OpKind::gatherv:
-    case OpKind::scatterv:
-    case OpKind::allgatherv:
-    case OpKind::alltoallv:
-    case OpKind::alltoallw:
-    case OpKind::reduce_scatter:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // The list is n, then bytes to each member, then bytes from each.
 bool names_pairs(OpKind form) { return form == OpKind::alltoallv || form == OpKind::alltoallw; }
 
@@ -202,7 +188,7 @@ CollectiveCheck::Arrival CollectiveCheck::arrive(const Op& op, std::uint32_t ran
     i.lists.resize(comm.members.size());
     i.lists[me].assign(list.begin(), list.end());
     i.sources_here.resize(comm.members.size());
-  } else if (is_vector(op.kind)) {
+  } else if (has_size_of_each(op.kind)) {
     i.amounts.resize(comm.members.size());
     i.amounts[me] = op.amount;
     const OpKind form = blocking_form(op.kind);

@@ -10,20 +10,6 @@
 namespace weft::traces::dimemas {
 namespace {
 
-bool has_parts(OpKind k) {
-  switch (k) {
-    case OpKind::gatherv:
-    case OpKind::scatterv:
-    case OpKind::allgatherv:
-    case OpKind::alltoallv:
-    case OpKind::alltoallw:
-    case OpKind::reduce_scatter:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // Whether only a root has such sizes.
 bool sizes_of_a_root(OpKind k, const Record& r) {
   switch (k) {
@@ -48,7 +34,7 @@ void share(std::int64_t rest, std::vector<std::int64_t*>& among) {
 
 }  // namespace
 
-bool CollectiveLog::keeps(OpKind blocking) { return is_rooted(blocking) || has_parts(blocking); }
+bool CollectiveLog::keeps(OpKind blocking) { return is_rooted(blocking) || has_size_of_each(blocking); }
 
 const char* CollectiveLog::add(CommId comm, std::uint64_t n, OpKind blocking, std::uint32_t rank,
                                const Record& r, std::uint64_t line) {
@@ -61,7 +47,7 @@ const char* CollectiveLog::add(CommId comm, std::uint64_t n, OpKind blocking, st
   call.same &= r.root == call.said;
   if (r.root == 1) ++call.ones, call.one = rank;
   if (is_rooted(blocking) && sizes_of_a_root(blocking, r)) ++call.by_size, call.of_size = rank;
-  if (has_parts(blocking)) call.parts.push_back({rank, r.sent, r.received});
+  if (has_size_of_each(blocking)) call.parts.push_back({rank, r.sent, r.received});
   return nullptr;
 }
 
@@ -101,7 +87,7 @@ Result<void> CollectiveLog::settle(const std::string& file) {
         return fault(file, call,
                      fmt::format("no task is the root of this {}, or several are", op_name(call.kind)),
                      "1 on the root and 0 elsewhere, or the task that is the root");
-      if (!has_parts(call.kind)) continue;
+      if (!has_size_of_each(call.kind)) continue;
       if (call.calls != comm.members.size())
         return fault(
             file, call,
@@ -175,7 +161,7 @@ bool CollectiveLog::complete(CommId comm, std::uint64_t n, std::uint32_t rank, O
   if (n >= calls.size() || calls[n].kind != blocking_form(op.kind)) return false;
   const Call& call = calls[n];
   if (is_rooted(call.kind)) op.peer = call.root;
-  if (!has_parts(call.kind)) return true;
+  if (!has_size_of_each(call.kind)) return true;
   if (rank >= call.parts.size()) return false;
   const auto& parts = call.parts;
   const bool by_received = call.kind == OpKind::scatterv || call.kind == OpKind::reduce_scatter;

@@ -13,11 +13,6 @@
 namespace weft::traces::otf2 {
 namespace {
 
-bool is_own_count(OpKind k) {
-  return k == OpKind::gatherv || k == OpKind::scatterv || k == OpKind::allgatherv || k == OpKind::alltoallv ||
-         k == OpKind::alltoallw || k == OpKind::reduce_scatter;
-}
-
 // barrier ... exscan by OTF2's numbers.
 constexpr OpKind kCollectives[] = {OpKind::barrier,
                                    OpKind::bcast,
@@ -458,7 +453,7 @@ bool Translator::collective_op(const Event& e, bool blocking, std::uint64_t ordi
   const Part part = part_of(kind, sums);
   op.amount = part.bytes;
   if (losses_ != nullptr && part.plain) ++losses_->plain_sums;
-  if (!is_own_count(kind)) return true;
+  if (!has_size_of_each(kind)) return true;
   if (losses_ != nullptr) {
     ++losses_->vectors;
     const VectorSizes::Sum sum{sums.sent, sums.received};
