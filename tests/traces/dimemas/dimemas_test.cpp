@@ -193,6 +193,26 @@ TEST(Dimemas, TheRootIsFoundInAllThatTranslatorsHaveMadeOfIt) {
       "elsewhere, or the task that is the root");
 }
 
+// Extrae flags the task whose number is the rank of the root, which is another one on a part of the tasks.
+TEST(Dimemas, SizesOfGathersAndScattersSayMoreThanAFlag) {
+  const TempDir dir;
+  const auto told_by = [&](const std::string& operation, const std::string& of_1, const std::string& of_2) {
+    return program(dir,
+                   head(3, 2) + "d:1:2:2:1:2\n" +
+                       fmt::format("10:1:0:{0}:2:1:0:{1}:1\n10:2:0:{0}:2:0:0:{2}:1\n", operation, of_1, of_2),
+                   1)
+        .front();
+  };
+  EXPECT_EQ(told_by("2", "10:0", "10:20"), "gather 10b root 2 comm 1");
+  EXPECT_EQ(told_by("3", "10:0", "10:20"), "gatherv 10b root 2 comm 1");
+  EXPECT_EQ(told_by("4", "0:10", "20:10"), "scatter 10b root 2 comm 1");
+  EXPECT_EQ(told_by("5", "0:10", "20:10"), "scatterv 10b root 2 comm 1");
+  // Nothing is sent, or it is no such call.
+  EXPECT_EQ(told_by("2", "0:0", "0:0"), "gather 0b root 1 comm 1");
+  EXPECT_EQ(told_by("1", "0:10", "10:0"), "bcast 10b root 1 comm 1");
+  EXPECT_EQ(told_by("10", "10:0", "0:10"), "reduce 10b root 1 comm 1");
+}
+
 // Extrae has what a rank sends to one, and what it receives from all.
 TEST(Dimemas, SizesOfCollectivesAreThoseOfOneRank) {
   const TempDir dir;

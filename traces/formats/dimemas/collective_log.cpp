@@ -25,6 +25,12 @@ bool sizes_of_a_root(OpKind k, const Record& r) {
   }
 }
 
+// Of these the sizes are asked before what was said: Extrae compares the rank of the root in its communicator with the task, so on
+// a part of the tasks its flag stands on another one.
+bool sizes_come_first(OpKind k) {
+  return k == OpKind::gather || k == OpKind::gatherv || k == OpKind::scatter || k == OpKind::scatterv;
+}
+
 // What calls in place leave out: `rest` in even shares.
 void share(std::int64_t rest, std::vector<std::int64_t*>& among) {
   const auto n = static_cast<std::int64_t>(among.size());
@@ -62,6 +68,8 @@ bool CollectiveLog::find_root(const Communicator& comm, CommId id, Call& call) c
   std::uint32_t rank = 0;
   if (comm.members.size() == 1)
     rank = 0;
+  else if (sizes_come_first(call.kind) && call.by_size == 1)
+    rank = call.of_size;
   else if (!call.same && call.ones == 1)
     rank = call.one;
   else if (call.by_size == 1)
