@@ -234,6 +234,26 @@ TEST(Paraver, EndsOfMessagesAtOneInstantAreSharedOutInTheOrderOfTheCalls) {
   EXPECT_THAT(t->header().warnings, IsEmpty());
 }
 
+// MPI_Irecv ends where MPI_Recv begins: the message that is received within the latter is its, in whatever order the file has them.
+TEST(Paraver, OfReceivesPostedAtOneInstantTheOneThatBlocksHasTheMessageReceivedSoonest) {
+  const TempDir dir;
+  const std::string calls = call(1, 10, 11, 1, 4) + call(1, 11, 20, 1, 2) + call(1, 90, 95, 1, 5) +
+                            call(2, 10, 12, 1, 1) + call(3, 60, 70, 1, 1);
+  const std::string soon = message(2, 10, 1, 11, 20, 100, 5), late = message(3, 60, 1, 11, 95, 200, 6);
+  for (const std::string& messages : {soon + late, late + soon})
+    EXPECT_THAT(
+        of_task(dir, head(3) + calls + messages),
+        ElementsAre("compute 10000ps", "irecv 2/6 200b #0", "recv 1/5 100b", "compute 70000ps", "wait #0"));
+  // MPI_Sendrecv, behind one without time of its own.
+  const std::string exchange = call(1, 10, 11, 1, 4) + call(1, 11, 11, 1, 2) + call(1, 11, 20, 1, 41) +
+                               call(1, 90, 95, 1, 5) + call(2, 1, 2, 1, 1) + call(2, 10, 12, 1, 1) +
+                               call(3, 60, 70, 1, 1);
+  EXPECT_THAT(of_task(dir, head(3) + exchange + soon + late + message(2, 1, 1, 11, 11, 300, 5) +
+                               message(1, 11, 2, 99, 99, 8, 7)),
+              ElementsAre("compute 10000ps", "irecv 2/6 200b #0", "recv 1/5 300b", "irecv 1/5 100b #1",
+                          "send 1/7 8b", "wait #1", "compute 70000ps", "wait #0"));
+}
+
 TEST(Paraver, AWaitHasThePhysicalReceivesThatLieInIt) {
   const TempDir dir;
   const std::string sends = call(2, 0, 9, 1, 3) + call(2, 9, 10, 1, 3) + call(2, 10, 11, 1, 3);

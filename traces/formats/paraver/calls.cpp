@@ -1,6 +1,7 @@
 #include "traces/formats/paraver/calls.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace weft::traces::paraver {
 namespace {
@@ -75,14 +76,43 @@ bool Calls::takes(const Call& call, Row::What what) {
   }
 }
 
+// Receives that are posted at one instant, one of a call that blocks as it begins and one of an MPI_Irecv as it ends, in whatever order
+// the file has them: the former is over before anything else is, so what is received soonest is its. A simulator's physical receive may
+// lie before, which tells nothing.
+void Calls::give_blocking_the_soonest(std::vector<Given>& posted) {
+  const auto blocks = [](const Given& g) {
+    const MpiCall* c = call_of(g.call->type, g.call->value);
+    return is_sendrecv(g.call->value) || (c->role == CallRole::message && c->kind == OpKind::recv);
+  };
+  const auto blocking = static_cast<std::size_t>(std::ranges::count_if(posted, blocks));
+  if (blocking == 0 || blocking == posted.size() ||
+      std::ranges::any_of(posted, [](const Given& g) { return g.row->over < g.row->time; }))
+    return;
+  struct Of {
+    std::int64_t over;
+    bool later;  // of those that are over at one time the file's order counts
+    std::size_t at;
+    const Row* row;
+  };
+  std::vector<Of> of;
+  for (const Given& g : posted) of.push_back({g.row->over, !blocks(g), of.size(), g.row});
+  std::ranges::sort(of, {}, [](const Of& o) { return std::tuple(o.over, o.later, o.at); });
+  const auto rest = of.begin() + static_cast<std::ptrdiff_t>(blocking);
+  std::sort(rest, of.end(), [](const Of& a, const Of& b) { return a.at < b.at; });
+  auto soon = of.begin(), late = rest;
+  for (Given& g : posted) g.row = (blocks(g) ? soon++ : late++)->row;
+}
+
 // Of several calls the first that takes one: if that went on to this instant, it was its last chance. A call that takes none now
 // takes none later. Only a MPI_Startall comes last, because it begins with its messages.
 void Calls::give_ends(std::vector<Call>& calls) {
   Call* startall = nullptr;
   for (Call& call : calls)
     if (call.value == kStartall && call_of(call.type, call.value) != nullptr) startall = &call;
+  std::vector<Given> given;
   for (const auto what : {Row::What::posted, Row::What::sent, Row::What::received}) {
     std::size_t next = 0;
+    given.clear();
     for (const Row& row : instant_) {
       if (row.what != what) continue;
       const auto posted = what == Row::What::received ? posted_.find(row.line) : posted_.end();
@@ -104,13 +134,16 @@ void Calls::give_ends(std::vector<Call>& calls) {
       }
       if (what == Row::What::sent) call->sent = true;
       if (what == Row::What::received) ++call->received, posted_.erase(row.line);
-      if (what == Row::What::posted) {
-        call->posted = true;
-        const MpiCall* c = call_of(call->type, call->value);
-        posted_[row.line] =
+      if (what == Row::What::posted) call->posted = true;
+      given.push_back({call, &row});
+    }
+    if (what == Row::What::posted) give_blocking_the_soonest(given);
+    for (const auto& [call, row] : given) {
+      const MpiCall* c = call_of(call->type, call->value);
+      if (what == Row::What::posted)
+        posted_[row->line] =
             is_sendrecv(call->value) || c->role == CallRole::start || c->kind == OpKind::irecv;
-      }
-      call->ends.push_back(&row);
+      call->ends.push_back(row);
     }
   }
 }

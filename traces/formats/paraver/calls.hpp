@@ -68,6 +68,11 @@ class Calls {
   void end_instant(std::vector<Made>& out);
   void collect_calls(std::vector<Call>& calls, std::vector<Mark>& marks);
   void give_ends(std::vector<Call>& calls);
+  struct Given {
+    Call* call;
+    const Row* row;
+  };
+  static void give_blocking_the_soonest(std::vector<Given>& posted);
   [[nodiscard]] static bool takes(const Call& call, Row::What what);
   void begin(Call& call, std::int64_t time, std::vector<Made>& out);
   void end(Call& call, std::int64_t time, std::uint64_t line, std::vector<Made>& out);

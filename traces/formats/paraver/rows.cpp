@@ -74,7 +74,7 @@ class RecordReader {
       if (!w.first_application) {
         ++losses_.other_applications;
       } else if (dimemas::is_mpi_event(type) || (type >= kSentSize && type <= kCommunicator)) {
-        rows_.add({at, order_++, type, value, line_, w.task, 0, Row::What::event});
+        rows_.add({at, order_++, type, value, 0, line_, w.task, 0, Row::What::event});
       } else if (!dimemas::is_about_mpi(type)) {
         ++losses_.events;
       }
@@ -96,11 +96,11 @@ class RecordReader {
     }
     const auto source = static_cast<std::int32_t>(from.task),
                destination = static_cast<std::int32_t>(to.task);
-    rows_.add({sent, order_++, bytes, tag, line_, from.task, destination, Row::What::sent});
-    rows_.add({posted, order_++, bytes, tag, line_, to.task, source, Row::What::posted});
+    rows_.add({sent, order_++, bytes, tag, 0, line_, from.task, destination, Row::What::sent});
+    rows_.add({posted, order_++, bytes, tag, received, line_, to.task, source, Row::What::posted});
     // What was there before its receive is over when that begins.
     rows_.add(
-        {std::max(posted, received), order_++, bytes, tag, line_, to.task, source, Row::What::received});
+        {std::max(posted, received), order_++, bytes, tag, 0, line_, to.task, source, Row::What::received});
     return true;
   }
 

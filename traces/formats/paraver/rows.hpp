@@ -19,12 +19,13 @@ struct Row {
   enum class What : std::uint8_t {
     event,     // first = type, second = value: of calls of MPI, and what is said of a collective
     sent,      // first = bytes, second = tag; at its logical send
-    posted,    // likewise, at its logical receive
+    posted,    // likewise, at its logical receive; over = its physical receive
     received,  // likewise, at its physical receive
   };
   std::int64_t time = 0;
   std::uint64_t order = 0;  // in the file
   std::int64_t first = 0, second = 0;
+  std::int64_t over = 0;
   std::uint64_t line = 0;  // of a message its number, too
   std::uint32_t task = 0;
   std::int32_t partner = 0;
