@@ -332,6 +332,16 @@ TEST(Paraver, ATraceThatWasCutOutBeginsInTheMiddleOfACall) {
           "1 wait for a message that no receive was posted for: receives"));
 }
 
+TEST(Paraver, ASendrecvThatATraceWasCutOffInHasSent) {
+  const TempDir dir;
+  const std::string cut = head(2) + "2:1:1:1:1:10:50000001:41\n2:1:1:1:1:80:60000019:3\n" +
+                          message(1, 10, 2, 10, 20, 8, 5) + call(2, 10, 20, 1, 2);
+  EXPECT_THAT(of_task(dir, cut), ElementsAre("compute 10000ps", "send 1/5 8b"));
+  EXPECT_THAT(of_task(dir, cut, 1), ElementsAre("compute 10000ps", "recv 0/5 8b"));
+  EXPECT_THAT(of_task(dir, cut + message(2, 30, 1, 10, 99, 4, 6) + call(2, 30, 31, 1, 1)),
+              ElementsAre("compute 10000ps", "irecv 1/6 4b #0", "send 1/5 8b", "wait #0"));
+}
+
 TEST(Paraver, WhatIsLostIsToldByName) {
   const TempDir dir;
   const auto t = opened(

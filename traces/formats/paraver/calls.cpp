@@ -181,6 +181,12 @@ void Calls::put_ends(Call& call, std::vector<Made>& out) {
   call.ends.clear();
 }
 
+void Calls::put_held(Call& call, std::vector<Made>& out) {
+  std::ranges::stable_sort(call.held, {}, [](const Made& m) { return rank_of(m.record); });
+  out.insert(out.end(), call.held.begin(), call.held.end());
+  call.held.clear();
+}
+
 void Calls::put_collective(const Call& call, std::vector<Made>& out) {
   const MpiCall* c = call_of(call.type, call.value);
   if (c == nullptr || c->role != CallRole::collective || std::ranges::max(call.said) < 0) return;
@@ -218,9 +224,7 @@ void Calls::end(Call& call, std::int64_t time, std::uint64_t line, std::vector<M
   put_ends(call, out);
   const bool some_were_there = !there_.empty();
   take_what_is_there(call, out);
-  std::ranges::stable_sort(call.held, {}, [](const Made& m) { return rank_of(m.record); });
-  out.insert(out.end(), call.held.begin(), call.held.end());
-  call.held.clear();
+  put_held(call, out);
   if (c != nullptr && c->role == CallRole::init) {
     Record barrier;
     barrier.kind = RecordKind::collective;
@@ -271,6 +275,7 @@ void Calls::finish(std::int64_t last_event, std::vector<Made>& out) {
   if (instant_.empty()) return;
   const std::uint64_t line = instant_.back().line;
   end_instant(out);
+  if (!open_.empty()) put_held(open_.back(), out);  // cut off in an MPI_Sendrecv
   if (!open_.empty() || last_event <= idle_since_) return;
   Record burst;
   burst.kind = RecordKind::burst;

@@ -79,6 +79,7 @@ class Calls {
   [[nodiscard]] dimemas::Record record_of(const Row& row) const;
   void take_what_is_there(const Call& call, std::vector<Made>& out);
   void put_ends(Call& call, std::vector<Made>& out);
+  static void put_held(Call& call, std::vector<Made>& out);
   void put_collective(const Call& call, std::vector<Made>& out);
   void put(dimemas::Record r, std::uint64_t line, std::vector<Made>& out);
 
