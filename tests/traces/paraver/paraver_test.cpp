@@ -365,6 +365,19 @@ TEST(Paraver, WhatIsLostIsToldByName) {
               ElementsAre("1 event of no call of MPI (user functions, counters): passed over."));
 }
 
+// Extrae prints unsigned numbers of 64 bits; some tools signed ones.
+TEST(Paraver, ValuesOfEventsHave64Bits) {
+  const TempDir dir;
+  for (const char* value : {"18446744073709551615", "9223372036854775808", "-9223372036854775808"}) {
+    const std::string barrier = call(1, 5, 9, 2, 8, fmt::format(":42000050:{}:50100004:1", value));
+    EXPECT_THAT(of_task(dir, head(1) + barrier), ElementsAre("compute 5000ps", "barrier 0b")) << value;
+    // An unknown call.
+    EXPECT_THAT(of_task(dir, head(1) + fmt::format("2:1:1:1:1:2:50000002:{}\n", value) + barrier),
+                ElementsAre("compute 2000ps", "barrier 0b"))
+        << value;
+  }
+}
+
 // Two messages of one tag cross, as those of two communicators may.
 TEST(Paraver, MessagesMatchAsTheFileSaysInWhateverOrder) {
   const TempDir dir;
@@ -411,6 +424,9 @@ TEST(ParaverHostile, EveryWrongLineHasItsMessage) {
       {two + "2:1:1:2:1:5\n",
        "t.prv:3:12: error: an event without a type; got \"end of line\"; expected TYPE:VALUE"},
       {two + "2:1:1:2:1:5:6\n", "t.prv:3:14: error: missing value; got \"end of line\"; expected a number"},
+      {two + "2:1:1:2:1:5:6:18446744073709551616\n",
+       "t.prv:3:15: error: value is out of range; got \"18446744073709551616\"; expected "
+       "-9223372036854775808 to 9223372036854775807"},
       {two + "3:1:1:1:1:0:0:1:1:2:1:0:0:-8:1\n",
        "t.prv:3:27: error: size is out of range; got \"-8\"; expected 0 to 4611686018427387904"},
       {two + "3:1:1:1:1:0:0:1:1:2:1:0:0:8:1:2\n",

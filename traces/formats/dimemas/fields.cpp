@@ -83,6 +83,16 @@ bool Fields::whole(const char* what, std::int64_t least, std::int64_t most, std:
   return fail(fmt::format("{} is out of range", what), fmt::format("{} to {}", least, most));
 }
 
+bool Fields::value(const char* what, std::int64_t& out) {
+  const auto text = peek();
+  std::uint64_t v = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), v);
+  if (wrong != std::errc() || end != text.data() + text.size()) return whole(what, INT64_MIN, INT64_MAX, out);
+  out = static_cast<std::int64_t>(v);
+  at_ += text.size() + 1;
+  return true;
+}
+
 bool Fields::seconds(const char* what, std::int64_t& picoseconds) {
   const auto text = peek();
   double v = 0;

@@ -44,6 +44,8 @@ class Fields {
     out = static_cast<T>(v);
     return true;
   }
+  // Of 64 bits, with a sign or without: above 2^63 - 1 what is as many bits.
+  bool value(const char* what, std::int64_t& out);
   bool seconds(const char* what, std::int64_t& picoseconds);
   bool nothing_more();
 

@@ -84,9 +84,7 @@ bool read_record(Fields& f, std::uint32_t tasks, Record& out) {
       if (!collective(f, out)) return false;
       break;
     case RecordKind::event:
-      if (!f.whole("type", INT64_MIN, INT64_MAX, out.type) ||
-          !f.whole("value", INT64_MIN, INT64_MAX, out.value))
-        return false;
+      if (!f.whole("type", INT64_MIN, INT64_MAX, out.type) || !f.value("value", out.value)) return false;
   }
   return f.nothing_more();
 }

@@ -69,8 +69,7 @@ class RecordReader {
     if (w.first_application) last_[w.task] = std::max(last_[w.task], at);
     while (!f.at_end()) {
       std::int64_t type = 0, value = 0;
-      if (!f.whole("type", 0, INT64_MAX, type) || !f.whole("value", INT64_MIN, INT64_MAX, value))
-        return false;
+      if (!f.whole("type", 0, INT64_MAX, type) || !f.value("value", value)) return false;
       if (!w.first_application) {
         ++losses_.other_applications;
       } else if (dimemas::is_mpi_event(type) || (type >= kSentSize && type <= kCommunicator)) {
