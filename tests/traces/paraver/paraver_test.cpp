@@ -378,6 +378,18 @@ TEST(Paraver, ValuesOfEventsHave64Bits) {
   }
 }
 
+TEST(Paraver, InterCommunicatorsArePassedOver) {
+  const TempDir dir;
+  const auto t = opened(dir,
+                        "#Paraver (x):9_ns:1(2):1:2(1:1,1:1),4\nc:1:1:2:1:2\nc:1:2:1:1\ni:1:7:1:0:2:0\n"
+                        "I:1:8:1:0:2:0\n" +
+                            call(1, 0, 1, 2, 8, ":50100004:2"));
+  ASSERT_NE(t, nullptr);
+  EXPECT_EQ(t->communicators().size(), 2u);
+  EXPECT_THAT(program(*t, 0), ElementsAre("barrier 0b comm 1"));
+  EXPECT_THAT(t->header().warnings, ElementsAre("1 task without a record"));
+}
+
 // Two messages of one tag cross, as those of two communicators may.
 TEST(Paraver, MessagesMatchAsTheFileSaysInWhateverOrder) {
   const TempDir dir;

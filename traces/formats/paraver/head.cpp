@@ -131,12 +131,17 @@ Result<Head> read_head(dimemas::LineReader& lines) {
     WEFT_ASSIGN(const bool more, lines.next(line));
     if (!more) break;
     if (line.text.empty() || line.text.starts_with('#')) continue;
-    if (!line.text.starts_with("c:") && !line.text.starts_with("C:")) break;
+    const bool between_two = line.text.starts_with("i:") || line.text.starts_with("I:");
+    if (!between_two && !line.text.starts_with("c:") && !line.text.starts_with("C:")) break;
     Fields c(line);
     c.skip();
     std::int64_t of = 0, number = 0;
     if (!c.whole("application", 1, applications, of)) return std::move(c.error());
     if (of != 1) continue;
+    if (between_two) {  // no message names it, and the two that it joins have lines of their own
+      ++head.defined;
+      continue;
+    }
     Fields same = c;
     (void)same.whole("number", 0, INT32_MAX, number);
     if (!communicator(c, head)) return std::move(c.error());
