@@ -390,6 +390,17 @@ TEST(Paraver, InterCommunicatorsArePassedOver) {
   EXPECT_THAT(t->header().warnings, ElementsAre("1 task without a record"));
 }
 
+TEST(Paraver, ApplicationsArePartedByACommaOrAColon) {
+  const TempDir dir;
+  for (const char* lists : {"2(1:1,1:1),1(1:1),1", "2(1:1,1:1):1(1:1),1", "2(1:1,1:1),1:1(1:1),1"}) {
+    const auto t = opened(dir, fmt::format("#Paraver (x):9_ns:1(3):2:{}\nc:1:1:2:1:2\nc:2:1:1:1\n", lists) +
+                                   call(1, 0, 1, 2, 8, ":50100004:1"));
+    ASSERT_NE(t, nullptr) << lists;
+    EXPECT_EQ(t->header().ranks, 2u);
+    EXPECT_THAT(program(*t, 0), ElementsAre("barrier 0b"));
+  }
+}
+
 // Two messages of one tag cross, as those of two communicators may.
 TEST(Paraver, MessagesMatchAsTheFileSaysInWhateverOrder) {
   const TempDir dir;
@@ -423,6 +434,8 @@ TEST(ParaverHostile, EveryWrongLineHasItsMessage) {
        "t.prv:1:20: error: the number of tasks cannot be; got \"0()\"; expected 1 to 16777216"},
       {"#Paraver (x):5:0:1:2(1:1)\n",
        "t.prv:1:22: error: 2 tasks have 1 numbers of threads; got \"1\"; expected THREADS:NODE of each task"},
+      {"#Paraver (x):5:0:1:1(1:1),1(1:1),1\n",
+       "t.prv:1:26: error: the number of communicators cannot be; got \",1(1\"; expected a number"},
       {two + "c:1:1:2:1:2\n",
        "t.prv:3:5: error: a communicator is defined twice; got \"1\"; expected one definition of "
        "each number"},

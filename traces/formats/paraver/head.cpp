@@ -28,7 +28,7 @@ std::int64_t number_of(std::string_view digits) {
 }
 
 // TASKS(THREADS:NODE,...), and after a comma how many communicators there are.
-bool application(Fields& f, std::int64_t& tasks, std::int64_t& communicators) {
+bool application(Fields& f, std::int64_t applications, std::int64_t& tasks, std::int64_t& communicators) {
   const Fields at_tasks = f;
   std::string_view text;
   if (!f.text_up_to('(', "the number of tasks", text)) return false;
@@ -60,6 +60,8 @@ bool application(Fields& f, std::int64_t& tasks, std::int64_t& communicators) {
   std::string_view rest = f.peek();
   if (!rest.starts_with(',')) return true;
   rest = rest.substr(1, rest.find(',', 1) - 1);
+  // Of several applications it may be the next one that follows: Extrae parts them so.
+  if (applications > 1 && rest.find('(') != std::string_view::npos) return true;
   if (!is_number(rest)) return f.fail("the number of communicators cannot be", "a number");
   communicators = number_of(rest);
   return true;
@@ -117,7 +119,8 @@ Result<Head> read_head(dimemas::LineReader& lines) {
   f.skip();
   // Nodes and their processors, or 0: nothing is known of them.
   f.skip();
-  if (!f.whole("number of applications", 1, INT32_MAX, applications) || !application(f, tasks, communicators))
+  if (!f.whole("number of applications", 1, INT32_MAX, applications) ||
+      !application(f, applications, tasks, communicators))
     return std::move(f.error());
 
   if (static_cast<std::uint64_t>(tasks) > lines.most_tasks())

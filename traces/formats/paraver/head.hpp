@@ -2,6 +2,7 @@
 // communicator.
 //
 //   #Paraver (DATE at TIME):TIME[_ns]:NODES(PROCESSORS,...):APPLICATIONS:TASKS(THREADS:NODE,...)[,COMMUNICATORS]:...
+//   (between applications Extrae has a comma, others a colon)
 //   c:APPLICATION:ID:SIZE:TASK:TASK:...        tasks and applications count from 1; a line that begins with # says nothing
 //   i:APPLICATION:ID:COMMUNICATOR:LEADER:COMMUNICATOR:LEADER      an inter-communicator, passed over
 #pragma once
