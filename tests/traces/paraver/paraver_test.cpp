@@ -214,9 +214,13 @@ TEST(Paraver, ComputationIsWhatLiesBetweenCallsInTheUnitOfTheFile) {
                             "2:1:1:1:1:57:42000050:7:42000059:8\n";
   EXPECT_THAT(of_task(dir, head(1) + calls), ElementsAre("compute 10000ps", "barrier 0b", "compute 30000ps",
                                                          "barrier 0b", "compute 7000ps"));
-  EXPECT_THAT(of_task(dir, head(1, "") + calls),
-              ElementsAre("compute 10000000ps", "barrier 0b", "compute 30000000ps", "barrier 0b",
-                          "compute 7000000ps"));
+  for (const char* microseconds : {"", "_us"})
+    EXPECT_THAT(of_task(dir, head(1, microseconds) + calls),
+                ElementsAre("compute 10000000ps", "barrier 0b", "compute 30000000ps", "barrier 0b",
+                            "compute 7000000ps"));
+  EXPECT_THAT(of_task(dir, head(1, "_ms") + calls),
+              ElementsAre("compute 10000000000ps", "barrier 0b", "compute 30000000000ps", "barrier 0b",
+                          "compute 7000000000ps"));
 }
 
 // Calls without time between them, or none themselves: each has its own messages.
@@ -426,8 +430,8 @@ TEST(ParaverHostile, EveryWrongLineHasItsMessage) {
       {"#Paraver 1\n",
        "t.prv:1:1: error: not a Paraver trace; got \"#Paraver 1\"; expected #Paraver (DATE):..."},
       {"#Paraver (x):y:0:1:1(1:1)\n",
-       "t.prv:1:14: error: the end of the trace is not a time; got \"y\"; expected microseconds, or "
-       "nanoseconds with _ns"},
+       "t.prv:1:14: error: the end of the trace is not a time; got \"y\"; expected microseconds, or with "
+       "_ns, _us or _ms what that says"},
       {"#Paraver (x):5:0:0:1(1:1)\n",
        "t.prv:1:18: error: number of applications is out of range; got \"0\"; expected 1 to 2147483647"},
       {"#Paraver (x):5:0:1:0()\n",

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
@@ -15,7 +16,12 @@ using dimemas::Fields;
 using dimemas::Line;
 
 constexpr std::string_view kMagic = "#Paraver (";
-constexpr std::int64_t kPicosecondsOfNanosecond = 1000, kPicosecondsOfMicrosecond = 1'000'000;
+// Units of time, as Paraver reads them; without one it is the first.
+struct Unit {
+  std::string_view suffix;
+  std::int64_t picoseconds;
+};
+constexpr Unit kUnits[] = {{"_us", 1'000'000}, {"_ns", 1000}, {"_ms", 1'000'000'000}};
 
 bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= 9 &&
@@ -108,11 +114,14 @@ Result<Head> read_head(dimemas::LineReader& lines) {
   std::int64_t tasks = 0, communicators = -1, applications = 0;
   if (!f.text_up_to(')', "the date", text) || !f.text_up_to(':', "the date", text))
     return std::move(f.error());
-  const bool nanoseconds = f.peek().ends_with("_ns");
+  const auto* const unit =
+      std::ranges::find_if(kUnits, [&](const Unit& u) { return f.peek().ends_with(u.suffix); });
+  const bool has_unit = unit != std::end(kUnits);
   const Fields at_time = f;
-  const std::string_view end = f.peek().substr(0, f.peek().size() - (nanoseconds ? 3 : 0));
+  const std::string_view end = f.peek().substr(0, f.peek().size() - (has_unit ? unit->suffix.size() : 0));
   if (end.empty() || !std::ranges::all_of(end, [](char c) { return c >= '0' && c <= '9'; })) {
-    (void)f.fail("the end of the trace is not a time", "microseconds, or nanoseconds with _ns");
+    (void)f.fail("the end of the trace is not a time",
+                 "microseconds, or with _ns, _us or _ms what that says");
     return std::move(f.error());
   }
   f = at_time;
@@ -127,7 +136,7 @@ Result<Head> read_head(dimemas::LineReader& lines) {
     return bad_input(SourcePos{*line.file, 1, 0}.text(), "the file is too short for its number of tasks",
                      std::to_string(tasks), fmt::format("at most {}", lines.most_tasks()));
   Head head(static_cast<std::uint32_t>(tasks));
-  head.picoseconds = nanoseconds ? kPicosecondsOfNanosecond : kPicosecondsOfMicrosecond;
+  head.picoseconds = (has_unit ? *unit : kUnits[0]).picoseconds;
   bool world = false;
   for (;;) {
     head.records = lines.pos();

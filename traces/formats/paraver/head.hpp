@@ -1,7 +1,7 @@
 // What a Paraver trace says before its records: the unit of time, the tasks of its first application, and who belongs to which
 // communicator.
 //
-//   #Paraver (DATE at TIME):TIME[_ns]:NODES(PROCESSORS,...):APPLICATIONS:TASKS(THREADS:NODE,...)[,COMMUNICATORS]:...
+//   #Paraver (DATE at TIME):TIME[_ns|_us|_ms]:NODES(PROCESSORS,...):APPLICATIONS:TASKS(THREADS:NODE,...)[,COMMUNICATORS]:...
 //   (between applications Extrae has a comma, others a colon)
 //   c:APPLICATION:ID:SIZE:TASK:TASK:...        tasks and applications count from 1; a line that begins with # says nothing
 //   i:APPLICATION:ID:COMMUNICATOR:LEADER:COMMUNICATOR:LEADER      an inter-communicator, passed over
