@@ -151,6 +151,29 @@ TEST(Dimemas, MessagesThatDoNotMatchInTheirOrderHaveTagsOfTheirOwn) {
   EXPECT_TRUE(doctor->findings.empty());
 }
 
+// As mpi2dim has them: MPI's own number of the communicator in sends of MPI_Sendrecv, in others and in receives its own, of the world
+// or of none.
+TEST(Dimemas, MessagesWhoseNumbersHaveNothingInCommonMatchInTheirOrder) {
+  const TempDir dir;
+  for (const auto& [own, other] :
+       {std::pair("1", "1140850689"), std::pair("9", "1140850689"), std::pair("1", "1")}) {
+    const auto task = [&](int t, int sends, int receives) {
+      return fmt::format(
+          "3:{0}:0:{1}:{3}:7:{4}:1\n2:{0}:0:{1}:{2}:7:1140850688:1\n3:{0}:0:{1}:{3}:7:{4}:2\n"
+          "2:{0}:0:{1}:5:7:{5}:1\n3:{0}:0:{1}:5:7:{4}:0\n",
+          t, 1 - t, sends, receives, own, other);
+    };
+    const auto t = opened(dir, head(2) + task(0, 200, 100) + task(1, 100, 200));
+    ASSERT_NE(t, nullptr);
+    EXPECT_THAT(program(*t, 0),
+                ElementsAre("irecv 1/7 100b #0", "send 1/7 200b", "wait #0", "send 1/7 5b", "recv 1/7 5b"));
+    EXPECT_THAT(t->header().notes, IsEmpty());
+    const auto doctor = check_trace(*t);
+    ASSERT_TRUE(doctor);
+    EXPECT_TRUE(doctor->findings.empty());
+  }
+}
+
 // Two tasks of three have a communicator, in the order that the file says.
 TEST(Dimemas, MessagesOfADefinedCommunicatorAreOnIt) {
   const TempDir dir;

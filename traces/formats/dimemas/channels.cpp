@@ -41,10 +41,24 @@ bool Channels::ends_in_order() {
 void Channels::give(const Record& r, bool send) {
   const auto channel = crossed_.find(key(r, send));
   if (channel == crossed_.end()) return;
-  const auto [own, fresh] = channel->second.try_emplace(r.communicator, 0);
+  const auto [at, fresh] = channel->second.try_emplace(r.communicator);
+  OwnTag& own = at->second;
+  ++(send ? own.sent : r.receive == ReceiveHow::wait ? own.waits : own.posted);
   if (!fresh) return;
   out_of_tags_ |= next_tag_ > INT32_MAX;
-  own->second = static_cast<std::int32_t>(std::min<std::int64_t>(next_tag_++, INT32_MAX));
+  own.tag = static_cast<std::int32_t>(std::min<std::int64_t>(next_tag_++, INT32_MAX));
+}
+
+void Channels::given() {
+  std::erase_if(crossed_, [](const auto& channel) {
+    bool in_common = false, as_many = true;
+    for (const auto& [number, own] : channel.second) {
+      if (own.sent == 0 || own.posted + own.waits == 0) continue;
+      in_common = true;
+      as_many &= own.posted == 0 || own.posted == own.sent;
+    }
+    return !in_common || !as_many;
+  });
 }
 
 }  // namespace weft::traces::dimemas

@@ -6,8 +6,12 @@
 // and tag match in their order, as their numbers mostly do. Where they do not (two communicators of the program), the messages of
 // these tasks and this tag get tags of their own.
 //
+// Where no send has a number that a receive of its source, destination and tag has, or one of other many, these are no numbers of
+// messages: mpi2dim has MPI's own number of a communicator in the send of MPI_Sendrecv, one of its own in receives and other sends.
+// These match in their order, too.
+//
 // A first reading counts (Order), a second one of those that do not match gives tags (Channels::give).
-// Memory: 28 bytes and a node for each source, destination and tag; for each message of those that do not match another 24.
+// Memory: 28 bytes and a node for each source, destination and tag; for each message of those that do not match another 32.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +54,9 @@ class Channels {
   void count(const Record& r, bool send);
   // Whether numbers of some are in another order where they are received.
   [[nodiscard]] bool ends_in_order();
-  // Second reading.
+  // Second reading, and its end.
   void give(const Record& r, bool send);
+  void given();
   [[nodiscard]] std::uint64_t channels_with_own_tags() const { return crossed_.size(); }
 
   [[nodiscard]] std::int32_t tag(const Record& r, bool send) const {
@@ -59,7 +64,7 @@ class Channels {
     const auto channel = crossed_.find(key(r, send));
     if (channel == crossed_.end()) return r.tag;
     const auto own = channel->second.find(r.communicator);
-    return own == channel->second.end() ? r.tag : own->second;
+    return own == channel->second.end() ? r.tag : own->second.tag;
   }
   // Of one of these: how many tags there were not enough for.
   [[nodiscard]] bool out_of_tags() const { return out_of_tags_; }
@@ -78,7 +83,11 @@ class Channels {
   std::unordered_map<ChannelKey, Order, ChannelHash> order_;
   bool any_source_ = false;
   std::int32_t largest_tag_ = 0;
-  std::unordered_map<ChannelKey, std::unordered_map<std::int64_t, std::int32_t>, ChannelHash> crossed_;
+  struct OwnTag {
+    std::int32_t tag = 0;
+    std::uint32_t sent = 0, posted = 0, waits = 0;
+  };
+  std::unordered_map<ChannelKey, std::unordered_map<std::int64_t, OwnTag>, ChannelHash> crossed_;
   std::int64_t next_tag_ = 0;
   bool out_of_tags_ = false;
 };

@@ -147,6 +147,7 @@ Result<void> DimemasReader::untangle(LineReader& lines, Losses& losses) {
       channels.give(r, send);
     return true;
   }));
+  channels.given();
   losses.own_tags = channels.channels_with_own_tags();
   if (!channels.out_of_tags()) return {};
   Error e =

@@ -123,6 +123,7 @@ Result<void> ParaverImport::untangle() {
     return {};
   };
   WEFT_TRY(for_each_record(nullptr, give, [](std::uint32_t) {}));
+  channels.given();
   losses_.own_tags = channels.channels_with_own_tags();
   if (!channels.out_of_tags()) return {};
   Error e =
