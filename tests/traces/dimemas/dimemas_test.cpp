@@ -131,6 +131,28 @@ TEST(Dimemas, AWaitForWhatWasNotPostedReceivesIt) {
               ElementsAre("1 wait for a message that no receive was posted for: receives"));
 }
 
+// mpi2dim has the wildcards of its MPI, -1 of Open MPI's sources and -2 of MPICH's, and in the wait what came.
+TEST(Dimemas, AWaitNamesWhatAReceiveFromAnyOrOfAnyTagGot) {
+  const TempDir dir;
+  const auto told = [&](int source, int tag) {
+    const auto t = opened(dir, head(3) + fmt::format("3:0:0:{}:100:{}:1:1\n", source, tag) +
+                                   "3:0:0:2:50:7:1:1\n3:0:0:1:100:7:1:2\n3:0:0:2:50:7:1:2\n"
+                                   "2:1:0:0:100:7:1:1\n2:2:0:0:50:7:1:1\n");
+    if (t == nullptr) return std::vector<std::string>();
+    EXPECT_THAT(t->header().warnings, IsEmpty());
+    return program(*t, 0);
+  };
+  for (const int any : {-1, -2}) {
+    EXPECT_THAT(told(any, 7), ElementsAre("irecv -1/7 100b #0", "irecv 2/7 50b #1", "wait #0", "wait #1"));
+    EXPECT_THAT(told(any, -1), ElementsAre("irecv -1/-1 100b #0", "irecv 2/7 50b #1", "wait #0", "wait #1"));
+  }
+  EXPECT_THAT(told(1, -1), ElementsAre("irecv 1/-1 100b #0", "irecv 2/7 50b #1", "wait #0", "wait #1"));
+  // What another order of numbers means, nobody knows then.
+  EXPECT_THAT(program(dir, head(2) + "3:0:0:1:1:-1:9:0\n3:0:0:1:20:4:52:0\n3:0:0:1:10:4:51:0\n"
+                                     "2:1:0:0:1:7:9:1\n2:1:0:0:10:4:51:1\n2:1:0:0:20:4:52:1\n"),
+              ElementsAre("recv 1/-1 1b", "recv 1/4 20b", "recv 1/4 10b"));
+}
+
 // Numbers in place of communicators, one for each message, in another order where the two are received.
 TEST(Dimemas, MessagesThatDoNotMatchInTheirOrderHaveTagsOfTheirOwn) {
   const TempDir dir;

@@ -18,9 +18,10 @@ std::uint64_t mixed(std::uint64_t number, std::uint64_t position) {
 
 void Channels::count(const Record& r, bool send) {
   largest_tag_ = std::max(largest_tag_, r.tag);
-  // What a receive from any source takes, nobody knows before it is replayed.
-  any_source_ |= r.partner < 0;
-  if (r.partner < 0) return;
+  // What a receive from any source or of any tag takes, nobody knows before it is replayed.
+  const bool any = r.partner < 0 || r.tag < 0;
+  any_ |= any;
+  if (any) return;
   Order& order = order_[key(r, send)];
   const auto number = static_cast<std::uint64_t>(r.communicator);
   if (send)
@@ -30,7 +31,7 @@ void Channels::count(const Record& r, bool send) {
 }
 
 bool Channels::ends_in_order() {
-  if (!any_source_)
+  if (!any_)
     for (const auto& [key, order] : order_)
       if (order.difference != 0 && order.sent > 0 && order.received > 0) crossed_.try_emplace(key);
   order_ = {};

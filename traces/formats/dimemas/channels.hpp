@@ -60,7 +60,7 @@ class Channels {
   [[nodiscard]] std::uint64_t channels_with_own_tags() const { return crossed_.size(); }
 
   [[nodiscard]] std::int32_t tag(const Record& r, bool send) const {
-    if (crossed_.empty() || r.partner < 0) return r.tag;
+    if (crossed_.empty()) return r.tag;
     const auto channel = crossed_.find(key(r, send));
     if (channel == crossed_.end()) return r.tag;
     const auto own = channel->second.find(r.communicator);
@@ -81,7 +81,7 @@ class Channels {
   };
   const Groups* groups_;
   std::unordered_map<ChannelKey, Order, ChannelHash> order_;
-  bool any_source_ = false;
+  bool any_ = false;  // some receive is from any source, or of any tag
   std::int32_t largest_tag_ = 0;
   struct OwnTag {
     std::int32_t tag = 0;

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "traces/op.hpp"
+
 namespace weft::traces::dimemas {
 namespace {
 
@@ -17,11 +21,13 @@ bool no_other_thread(Fields& f) {
 
 bool message(Fields& f, std::uint32_t tasks, bool receive, Record& r) {
   const std::size_t left = f.left();
-  if (!f.whole(receive ? "source" : "destination", receive ? -1 : 0, std::int64_t{tasks} - 1, r.partner))
+  // From any are -1 of prv2dim and -2 of mpi2dim, which has the numbers of its MPI; any tag is -1 there.
+  if (!f.whole(receive ? "source" : "destination", receive ? -2 : 0, std::int64_t{tasks} - 1, r.partner))
     return false;
+  r.partner = std::max(r.partner, kAnySource);
   if (left > 5 && !no_other_thread(f)) return false;
   std::int64_t how = 0;
-  if (!f.whole("size", 0, kMostBytes, r.bytes) || !f.whole("tag", 0, INT32_MAX, r.tag) ||
+  if (!f.whole("size", 0, kMostBytes, r.bytes) || !f.whole("tag", receive ? kAnyTag : 0, INT32_MAX, r.tag) ||
       !f.whole("communicator", INT32_MIN, INT32_MAX, r.communicator) ||
       !f.whole(receive ? "kind of receive" : "kind of send", 0, receive ? 2 : 3, how))
     return false;

@@ -37,8 +37,8 @@ struct Record {
   std::uint32_t task = 0;
   std::int64_t picoseconds = 0;
   // Of messages.
-  std::int32_t partner = 0;  // a task; -1: a receive from any
-  std::int32_t tag = 0;
+  std::int32_t partner = 0;  // a task; kAnySource of a receive
+  std::int32_t tag = 0;      // kAnyTag of a receive
   std::int64_t bytes = 0;
   bool immediate = false;  // a send
   ReceiveHow receive{};

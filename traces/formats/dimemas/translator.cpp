@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
+#include <utility>
 
 namespace weft::traces::dimemas {
 namespace {
@@ -161,11 +162,14 @@ bool Translator::receive(const Record& r, Fields& f, OpBlock& out) {
     push(op, out);
     return true;
   }
+  // A wait has the source and the tag of what came, also where the receive had any.
   auto request = requests_.take(key_of(r));
-  if (!request && r.partner >= 0) {
-    RequestTable::Key any = key_of(r);
-    any.src = kAnySource;
-    request = requests_.take(any);
+  for (const auto& [source, tag] :
+       {std::pair(kAnySource, r.tag), std::pair(r.partner, kAnyTag), std::pair(kAnySource, kAnyTag)}) {
+    if (request) break;
+    Record any = r;
+    any.partner = source, any.tag = tag;
+    request = requests_.take(key_of(any));
   }
   if (!request) {
     if (losses_ != nullptr) ++losses_->unposted;
