@@ -258,6 +258,20 @@ TEST(Paraver, OfReceivesPostedAtOneInstantTheOneThatBlocksHasTheMessageReceivedS
                           "send 1/7 8b", "wait #1", "compute 70000ps", "wait #0"));
 }
 
+// Calls without time of their own, as in microseconds: what MPI_Sendrecv receives is no other call's.
+TEST(Paraver, AnMpiSendrecvWaitsForItsOwnMessage) {
+  const TempDir dir;
+  const std::string calls = call(1, 1, 2, 1, 4) + call(1, 9, 15, 1, 6) + call(1, 15, 15, 1, 41) +
+                            call(1, 15, 18, 1, 2) + call(2, 0, 1, 1, 1) + call(2, 1, 2, 1, 1) +
+                            call(2, 3, 4, 1, 1) + call(2, 8, 9, 1, 2);
+  const std::string early = message(2, 0, 1, 2, 15, 10, 4), own = message(2, 1, 1, 15, 15, 20, 5),
+                    late = message(2, 3, 1, 15, 18, 30, 6), sent = message(1, 15, 2, 8, 9, 8, 7);
+  for (const std::string& messages : {early + own + late, late + own + early, own + late + early})
+    EXPECT_THAT(of_task(dir, head(2) + calls + messages + sent),
+                ElementsAre("compute 1000ps", "irecv 1/4 10b #0", "compute 7000ps", "wait #0",
+                            "irecv 1/5 20b #0", "send 1/7 8b", "wait #0", "recv 1/6 30b"));
+}
+
 TEST(Paraver, AWaitHasThePhysicalReceivesThatLieInIt) {
   const TempDir dir;
   const std::string sends = call(2, 0, 9, 1, 3) + call(2, 9, 10, 1, 3) + call(2, 10, 11, 1, 3);

@@ -63,7 +63,7 @@ bool Calls::takes(const Call& call, Row::What what) {
     case CallRole::message:
       if (what == Row::What::sent) return (both || is_send(c->kind)) && !call.sent;
       if (what == Row::What::posted) return (both || is_receive(c->kind)) && !call.posted;
-      return both && call.received == 0;
+      return both && call.received == 0 && !call.posted;  // else it has its own
     case CallRole::start:
       return what != Row::What::received && !(call.sent || call.posted);
     case CallRole::wait:
@@ -85,8 +85,7 @@ void Calls::give_blocking_the_soonest(std::vector<Given>& posted) {
     return is_sendrecv(g.call->value) || (c->role == CallRole::message && c->kind == OpKind::recv);
   };
   const auto blocking = static_cast<std::size_t>(std::ranges::count_if(posted, blocks));
-  if (blocking == 0 || blocking == posted.size() ||
-      std::ranges::any_of(posted, [](const Given& g) { return g.row->over < g.row->time; }))
+  if (blocking == 0 || std::ranges::any_of(posted, [](const Given& g) { return g.row->over < g.row->time; }))
     return;
   struct Of {
     std::int64_t over;
@@ -110,6 +109,7 @@ void Calls::give_ends(std::vector<Call>& calls) {
   for (Call& call : calls)
     if (call.value == kStartall && call_of(call.type, call.value) != nullptr) startall = &call;
   std::vector<Given> given;
+  std::unordered_map<std::uint64_t, Call*> exchanges;  // MPI_Sendrecv, by the message that it receives
   for (const auto what : {Row::What::posted, Row::What::sent, Row::What::received}) {
     std::size_t next = 0;
     given.clear();
@@ -118,6 +118,13 @@ void Calls::give_ends(std::vector<Call>& calls) {
       const auto posted = what == Row::What::received ? posted_.find(row.line) : posted_.end();
       if (posted != posted_.end() && !posted->second) {  // a receive that blocks is over
         posted_.erase(posted);
+        continue;
+      }
+      const auto own = what == Row::What::received ? exchanges.find(row.line) : exchanges.end();
+      if (own != exchanges.end()) {
+        ++own->second->received;
+        posted_.erase(row.line);
+        given.push_back({own->second, &row});
         continue;
       }
       while (next < calls.size() && (&calls[next] == startall || !takes(calls[next], what))) ++next;
@@ -140,11 +147,15 @@ void Calls::give_ends(std::vector<Call>& calls) {
     if (what == Row::What::posted) give_blocking_the_soonest(given);
     for (const auto& [call, row] : given) {
       const MpiCall* c = call_of(call->type, call->value);
+      if (what == Row::What::posted && is_sendrecv(call->value)) call->receives = row->line;
       if (what == Row::What::posted)
         posted_[row->line] =
             is_sendrecv(call->value) || c->role == CallRole::start || c->kind == OpKind::irecv;
       call->ends.push_back(row);
     }
+    if (what != Row::What::posted) continue;
+    for (Call& call : calls)
+      if (call.receives) exchanges[*call.receives] = &call;
   }
 }
 

@@ -2,16 +2,19 @@
 //
 // Computation is the time between calls of MPI, and behind the last one that up to the last event. The ends of a message are of the call that they lie in: a send has its logical send, a
 // receive its logical receive, a wait the physical receives of what it completed; in MPI_Sendrecv the receive is posted first. Where
-// one call ends at the instant at which another begins, the one that has none yet takes it. Simulators write the physical receive where
+// one call ends at the instant at which another begins, the one that has none yet takes it; of receives the one that blocks what is received
+// soonest, and MPI_Sendrecv waits for its own. Simulators write the physical receive where
 // the data are there, before the wait: then it is of the next MPI_Waitall, or the next MPI_Wait that has none. A collective has what the events beside
 // the one that begins its call say of it; MPI_Init is a barrier.
 //
-// Memory: the rows of one instant (kMostRows), and a number for each receive that is posted. O(1) a row.
+// Memory: the rows of one instant (kMostRows), and a number for each receive that is posted. O(1) a row, O(log n) of n receives that are
+// posted at one instant.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -54,6 +57,7 @@ class Calls {
     std::uint64_t line = 0;
     bool before = false;                                  // it began at an earlier time
     bool sent = false, posted = false;                    // it has a message of this kind
+    std::optional<std::uint64_t> receives;                // the message, of MPI_Sendrecv
     std::uint64_t received = 0;                           // waits that it has
     std::vector<const Row*> ends;                         // of messages, of this instant
     std::vector<Made> held;                               // of MPI_Sendrecv, up to its end
