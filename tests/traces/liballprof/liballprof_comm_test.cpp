@@ -71,6 +71,45 @@ TEST(LiballprofComm, MessagesTellRowsFromColumnsOnTheDiagonal) {
   }
 }
 
+// All use the column first. What the ranks on the diagonal do in rows and columns differs in its size alone, or not at all.
+TEST(LiballprofComm, SizesOrTheOrderOfOthersTellRowsFromColumns) {
+  enum class Use { message, allreduce, gather, same };
+  for (const Use use : {Use::message, Use::allreduce, Use::gather, Use::same}) {
+    SCOPED_TRACE(static_cast<int>(use));
+    const TempDir dir;
+    const auto t = trace_of(dir, 9, [use](AllprofRank& a, int r) {
+      const int row = r / 3, col = r % 3;
+      a.call("Comm_split", fmt::format("{}:{}:{}:800", a.world(), row, col));
+      a.call("Comm_split", fmt::format("{}:{}:{}:808", a.world(), col, row));
+      const auto talk = [&a, use](const std::string& comm, int rank, int count) {
+        if (use == Use::message)
+          a.call("Sendrecv", fmt::format("1:{}:1,4,4:{}:7:2:{}:1,4,4:{}:7:{}:0", count, (rank + 1) % 3, count,
+                                         (rank + 2) % 3, comm));
+        else if (use == Use::gather)
+          a.call("Gather", rank == 1 ? fmt::format("1:-1:0,0,0:2:{}:1,4,4:1:{}", count, comm)
+                                     : fmt::format("1:{}:1,4,4:0:0:0,0,0:1:{}", count, comm));
+        else
+          a.call("Allreduce", fmt::format("1:2:{}:10,8,8:3:{}", use == Use::same ? 1 : count, comm));
+      };
+      talk(on(9000 + r, row, 3), row, 100);
+      talk(on(7000 + r, col, 3), col, 10);
+    });
+    ASSERT_NE(t, nullptr);
+    for (std::uint32_t r = 0; r < 9; ++r) {
+      SCOPED_TRACE(r);
+      const std::string ops = ops_of(*t, r);
+      const std::size_t column = ops.find(" split2\n"), row = ops.find(" split1\n");
+      ASSERT_NE(column, std::string::npos) << ops;
+      EXPECT_LT(column, row) << ops;
+    }
+    if (use == Use::same)
+      EXPECT_THAT(t->header().warnings,
+                  ElementsAre(HasSubstr("taken in the order in which other members first use theirs")));
+    else
+      EXPECT_THAT(t->header().warnings, IsEmpty());
+  }
+}
+
 TEST(LiballprofComm, CollectivesTellDuplicatesApart) {
   const TempDir dir;
   const auto t = trace_of(dir, 2, [](AllprofRank& a, int r) {

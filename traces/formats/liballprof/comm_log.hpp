@@ -32,15 +32,17 @@ using LocalComm = std::uint32_t;
 
 // What goes from or to another rank of a communicator, so that both can be compared.
 struct Traffic {
-  std::uint64_t sent = 0, received = 0;            // messages whose peer and tag are named
-  std::uint64_t sent_tags = 0, received_tags = 0;  // sums over them of a hash of the tag
+  std::uint64_t sent = 0, received = 0;              // messages whose peer and tag are named
+  std::uint64_t sent_tags = 0, received_tags = 0;    // sums over them of a hash of the tag
+  std::uint64_t sent_bytes = 0, received_bytes = 0;  // of receives the room that there is
 };
 
 struct CommUse {
   std::uint64_t handle = 0;
   std::int32_t rank = 0, size = 0;
-  LocalComm before = kNone;              // what the same handle stood for before, with the same rank and size
-  std::uint64_t collectives = 0;         // a hash of the calls on it
+  LocalComm before = kNone;  // what the same handle stood for before, with the same rank and size
+  std::uint64_t collectives =
+      0;  // a hash of the calls on it, with what MPI wants to be the same at all members
   std::map<std::int32_t, Traffic> with;  // by rank of the communicator
 };
 

@@ -41,10 +41,16 @@ class CommMaker {
   };
   // What a made communicator looks like to its rank.
   struct Expected {
+    std::uint32_t call = kNone;         // kNone: not known yet
     std::uint32_t group = kNone;        // kNone: not known yet
     std::uint32_t member = 0;           // position in Group::members
     std::int32_t rank = -1, size = -1;  // -1: any
     bool none = false;                  // there is none for this rank
+  };
+  // A call that all members of a communicator made.
+  struct MadeBy {
+    Ranks members;
+    std::vector<std::uint32_t> made;  // of each
   };
   struct Rank {
     std::vector<Expected> expected;                 // of each made
@@ -70,7 +76,13 @@ class CommMaker {
   bool bind_aliases();
   void go_on_as(std::uint32_t rank, LocalComm u, LocalComm first);
   void bind_to(std::uint32_t rank, LocalComm u, std::uint32_t made);
-  [[nodiscard]] std::int64_t score(std::uint32_t rank, LocalComm u, const Expected& e) const;
+  // How well traffic goes together: in what must be the same, and in bytes, which a receive may have more room for.
+  struct Score {
+    std::int64_t traffic = 0, bytes = 0;
+    auto operator<=>(const Score&) const = default;
+  };
+  [[nodiscard]] Score score(std::uint32_t rank, LocalComm u, const Expected& e) const;
+  [[nodiscard]] bool used_before(const Expected& a, const Expected& b);
   [[nodiscard]] bool fits(std::uint32_t rank, LocalComm u, std::uint32_t made) const;
   [[nodiscard]] Error too_many() const;
   Communicators result();
@@ -81,6 +93,7 @@ class CommMaker {
   Losses& losses_;
   std::vector<Rank> ranks_;
   std::vector<Group> groups_;
+  std::vector<MadeBy> calls_;
   std::uint64_t members_ = 0, work_ = 0;
 };
 
@@ -148,6 +161,10 @@ Result<bool> CommMaker::step(std::uint32_t id) {
       groups_[id].done = true;  // handles were told apart wrongly: what follows stays unknown
       return false;
     }
+  for (std::size_t i = 0; i < n; ++i)
+    ranks_[static_cast<std::size_t>(members[i])].expected[made[i]].call =
+        static_cast<std::uint32_t>(calls_.size());
+  calls_.push_back({members, made});
   switch (how) {
     case How::dup:
       WEFT_TRY(known_group(members, made, how));
@@ -211,29 +228,60 @@ bool CommMaker::fits(std::uint32_t rank, LocalComm u, std::uint32_t made) const 
 }
 
 // How well the traffic of a handle goes with that of the other members of a communicator.
-std::int64_t CommMaker::score(std::uint32_t rank, LocalComm u, const Expected& e) const {
+CommMaker::Score CommMaker::score(std::uint32_t rank, LocalComm u, const Expected& e) const {
   const Group& g = groups_[e.group];
-  if (g.open || g.inter) return 0;
+  Score sum;
+  if (g.open || g.inter) return sum;
   const CommUse& mine = use(rank, u);
   const auto me = static_cast<std::int32_t>(e.member);
-  std::int64_t sum = 0;
+  const auto compare = [&sum](std::uint64_t sent, std::uint64_t sent_tags, std::uint64_t sent_bytes,
+                              std::uint64_t received, std::uint64_t received_tags, std::uint64_t room) {
+    const bool same = sent == received && sent_tags == received_tags && sent_bytes <= room;
+    sum.traffic += same ? 1 : -1;
+    sum.bytes += same && sent_bytes == room ? 1 : 0;
+  };
   for (const auto& [peer, t] : mine.with) {
     const auto p = static_cast<std::size_t>(peer);
     if (p >= g.local.size() || peer == me || g.local[p] == kNone) continue;
     const auto& theirs = use(static_cast<std::uint32_t>(g.members[p]), g.local[p]).with;
     const auto it = theirs.find(me);
     const Traffic back = it == theirs.end() ? Traffic{} : it->second;
-    sum += t.sent == back.received && t.sent_tags == back.received_tags ? 1 : -1;
-    sum += t.received == back.sent && t.received_tags == back.sent_tags ? 1 : -1;
+    compare(t.sent, t.sent_tags, t.sent_bytes, back.received, back.received_tags, back.received_bytes);
+    compare(back.sent, back.sent_tags, back.sent_bytes, t.received, t.received_tags, t.received_bytes);
   }
   for (std::size_t i = 0; i < g.local.size(); ++i) {
     if (g.local[i] == kNone || i == e.member) continue;
     const CommUse& theirs = use(static_cast<std::uint32_t>(g.members[i]), g.local[i]);
-    sum += theirs.collectives == mine.collectives ? 2 : -2;
-    if (theirs.with.contains(me) && !mine.with.contains(static_cast<std::int32_t>(i))) --sum;
+    sum.traffic += theirs.collectives == mine.collectives ? 2 : -2;
+    if (theirs.with.contains(me) && !mine.with.contains(static_cast<std::int32_t>(i))) --sum.traffic;
     break;
   }
   return sum;
+}
+
+// Whether others used what they made by the call of `a` before what they made by that of `b`: programs mostly do so in one order.
+bool CommMaker::used_before(const Expected& a, const Expected& b) {
+  constexpr std::size_t kMostAsked = 256;
+  const MadeBy &one = calls_[a.call], &two = calls_[b.call];
+  const auto use_of = [&](std::int32_t rank, std::uint32_t made) {
+    const Expected& e = ranks_[static_cast<std::size_t>(rank)].expected[made];
+    return e.none || e.group == kNone ? kNone : groups_[e.group].local[e.member];
+  };
+  const auto place = [&](const Ranks& members, std::int32_t rank) {
+    work_ += members.size();
+    return static_cast<std::size_t>(std::ranges::find(members, rank) - members.begin());
+  };
+  // Those beside it first.
+  const std::size_t n = one.members.size(), me = place(one.members, groups_[a.group].members[a.member]);
+  const bool same = one.members == two.members;
+  std::int64_t votes = 0;
+  for (std::size_t i = 1; i < std::min(n, kMostAsked); ++i) {
+    const std::size_t k = (me + i) % n, l = same ? k : place(two.members, one.members[k]);
+    if (l == two.members.size()) continue;
+    const LocalComm u = use_of(one.members[k], one.made[k]), v = use_of(one.members[k], two.made[l]);
+    if (u != kNone && v != kNone) votes += u < v ? 1 : -1;
+  }
+  return votes > 0;
 }
 
 void CommMaker::bind_to(std::uint32_t rank, LocalComm u, std::uint32_t made) {
@@ -271,7 +319,7 @@ bool CommMaker::bind(Tell tell) {
       std::uint32_t only = kNone;
       std::size_t candidates = 0;
       bool pending = false, equal = false;
-      std::pair<bool, std::int64_t> best;  // rank and size are known, traffic
+      std::pair<bool, Score> best;  // rank and size are known, traffic
       if (const LocalComm before = use(rank, u).before; before != kNone) {
         const LocalComm first = r.same_as[before];
         const std::uint32_t m = r.made_of[first];
@@ -302,10 +350,13 @@ bool CommMaker::bind(Tell tell) {
         const LocalComm other = logs_[rank].made[m].use;
         if (other != kNone && other != u && fits(rank, other, m)) continue;
         ++candidates;
-        const std::pair s(r.expected[m].size >= 0, tell != Tell::sure ? score(rank, u, r.expected[m]) : 0);
-        if (only != kNone && s == best) equal = true;
-        if (only == kNone || s > best) {
-          equal = false;
+        const std::pair s(r.expected[m].size >= 0,
+                          tell != Tell::sure ? score(rank, u, r.expected[m]) : Score{});
+        const bool tie = only != kNone && s == best;
+        if (tie) equal = true;
+        if (only == kNone || s > best ||
+            (tie && tell != Tell::sure && used_before(r.expected[m], r.expected[only]))) {
+          equal = tie;
           only = m;
           best = s;
         }

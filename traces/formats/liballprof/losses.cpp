@@ -28,7 +28,8 @@ void Losses::describe(TraceHeader& header) const {
   say.warn(unfinished > 0, fmt::format("{} without MPI_Finalize: the trace ends before the program did",
                                        counted(unfinished, "rank")));
   say.warn(assumed_comms > 0,
-           fmt::format("{} that more than one communicator could have: taken for the one that was made first",
+           fmt::format("{} that more than one communicator could have: taken in the order in which other "
+                       "members first use theirs, else in that in which they were made",
                        counted(assumed_comms, "handle")));
   say.warn(polls > 0, fmt::format("{}: the trace does not say what they found, they leave nothing",
                                   counted(polls, "poll")));

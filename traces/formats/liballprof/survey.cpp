@@ -10,6 +10,22 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 29);
 }
 
+// Bytes, where MPI wants them to be the same at all members: on the side that MPI_IN_PLACE leaves alone, as they are translated.
+std::uint64_t bytes_of_all(const Line& line) {
+  if (kLayouts[line.call].lists > 0) return 0;
+  const auto bytes = [&](std::string_view count, std::string_view type) -> std::uint64_t {
+    const std::size_t n = find_arg(line.call, count), t = find_arg(line.call, type);
+    return n < kMaxArgs && t < kMaxArgs ? line.arg[n].bits() * line.arg[t].bits() : 0;
+  };
+  if (find_arg(line.call, "count") < kMaxArgs) return bytes("count", "datatype");
+  const std::size_t root = find_arg(line.call, "root");
+  const bool scatter = line.call == kScatter || line.call == kIscatter;
+  const bool at_root = root < kMaxArgs && line.arg[root].value == line.arg[find_arg(line.call, "comm")].rank;
+  if (root < kMaxArgs && at_root == scatter) return bytes("sendcount", "sendtype");
+  return find_arg(line.call, "recvtype") < kMaxArgs ? bytes("recvcount", "recvtype")
+                                                    : bytes("recvcount", "datatype");
+}
+
 }  // namespace
 
 // Of a call that names peer and tag, its message; of a collective that it is one.
@@ -22,19 +38,28 @@ void Survey::traffic(const Line& line, LocalComm use) {
     u.collectives = mixed(u.collectives ^ (line.call + std::uint64_t{1}));
     if (const std::size_t root = find_arg(line.call, "root"); root < kMaxArgs)
       u.collectives = mixed(u.collectives ^ line.arg[root].bits());
+    u.collectives = mixed(u.collectives ^ bytes_of_all(line));
     return;
   }
-  const bool pair = dest < kMaxArgs && source < kMaxArgs;
-  const auto message = [&](std::size_t peer, std::size_t tag, bool sent) {
+  const auto message = [&](std::size_t peer, std::size_t tag, std::size_t count, std::size_t type,
+                           bool sent) {
     const std::int64_t p = line.arg[peer].value, t = line.arg[tag].value;
     if (p < 0 || p >= u.size || t < 0) return;
     Traffic& w = u.with[static_cast<std::int32_t>(p)];
     ++(sent ? w.sent : w.received);
     (sent ? w.sent_tags : w.received_tags) += mixed(static_cast<std::uint64_t>(t) + 1);
+    if (count < kMaxArgs && type < kMaxArgs)
+      (sent ? w.sent_bytes : w.received_bytes) += line.arg[count].bits() * line.arg[type].bits();
   };
   if (layout.name.find("robe") != std::string_view::npos) return;
-  if (dest < kMaxArgs) message(dest, find_arg(line.call, pair ? "sendtag" : "tag"), true);
-  if (source < kMaxArgs) message(source, find_arg(line.call, pair ? "recvtag" : "tag"), false);
+  const auto arg = [&](std::string_view own, std::string_view shared) {
+    const std::size_t at = find_arg(line.call, own);
+    return at < kMaxArgs ? at : find_arg(line.call, shared);
+  };
+  if (dest < kMaxArgs)
+    message(dest, arg("sendtag", "tag"), arg("sendcount", "count"), arg("sendtype", "datatype"), true);
+  if (source < kMaxArgs)
+    message(source, arg("recvtag", "tag"), arg("recvcount", "count"), arg("recvtype", "datatype"), false);
 }
 
 void Survey::over(const Request& r) {
