@@ -71,18 +71,23 @@ class CommTable {
  public:
   [[nodiscard]] LocalComm of(std::uint64_t handle, std::int32_t rank, std::int32_t size) {
     const auto [at, fresh] = by_handle_.try_emplace(handle, kNone);
-    if (!fresh) {
-      const CommUse& known = log_.uses[at->second];
-      if (known.rank == rank && known.size == size) return at->second;
+    const auto same = [&](LocalComm u) { return log_.uses[u].rank == rank && log_.uses[u].size == size; };
+    if (!fresh && same(at->second)) {
+      named_[at->second] = changes_;
+      return at->second;
     }
     const auto use = static_cast<LocalComm>(log_.uses.size());
-    at->second = use;
-    CommUse u{.handle = handle, .rank = rank, .size = size, .collectives = 0, .with = {}};
     const auto [last, first] = last_.try_emplace(handle, use);
-    if (!first && log_.uses[last->second].rank == rank && log_.uses[last->second].size == size)
-      u.before = last->second;
-    last->second = use;
-    log_.uses.push_back(std::move(u));
+    const LocalComm before = !first && same(last->second) ? last->second : kNone;
+    // Some copy was freed, and nothing made since: not the handle of this one.
+    if (fresh && before != kNone && named_[before] == changes_) {
+      named_after_frees(made_of_[before]);
+      return at->second = before;
+    }
+    at->second = last->second = use;
+    log_.uses.push_back({.handle = handle, .rank = rank, .size = size, .before = before, .with = {}});
+    named_.push_back(changes_);
+    made_of_.push_back(before != kNone && is_alive(made_of_[before]) ? made_of_[before] : kNone);
     claim(use);
     return use;
   }
@@ -92,52 +97,100 @@ class CommTable {
     const auto at = static_cast<std::uint32_t>(log_.made.size());
     by_variable_[m.variable] = at;
     alive_.insert(at);
+    ++changes_;
+    guesses_.clear();
     // Of those that make one of a group, many ranks get none.
     if (m.how != CommMade::How::create) open_.insert(at);
     log_.made.push_back(m);
     return at;
   }
   // What MPI_Comm_free frees there; its handle may be another's from now on. Where nothing was made there the handle was copied: it is
-  // taken to be the last that was made and not freed, and kNone is returned.
+  // taken to be the last that was made and is neither freed nor named again before something is made, and kNone is returned.
   std::uint32_t free(std::uint64_t variable) {
+    const auto now = static_cast<std::uint32_t>(log_.uses.size());
     const auto at = by_variable_.find(variable);
-    const bool copied = at == by_variable_.end();
-    if (copied && alive_.empty()) return kNone;
-    const std::uint32_t made = copied ? *alive_.rbegin() : at->second;
-    CommMade& m = log_.made[made];
-    by_variable_.erase(m.variable);
-    open_.erase(made);
-    alive_.erase(made);
-    m.until = static_cast<std::uint32_t>(log_.uses.size());
-    m.guessed = copied;
-    if (m.use != kNone) {
-      by_handle_.erase(log_.uses[m.use].handle);
+    if (at == by_variable_.end()) {
+      guesses_.push_back({.until = now, .made = kNone, .named = {}});
+      guess(guesses_.back());
+      by_handle_.clear();
+      return kNone;
+    }
+    const std::uint32_t made = at->second;
+    const LocalComm use = log_.made[made].use;
+    gone(made, now);
+    if (use != kNone) {
+      by_handle_.erase(log_.uses[use].handle);
+      named_[use] = kNone;
     } else {
       by_handle_.clear();  // one of them
+      ++changes_;
     }
-    return copied ? kNone : made;
+    return made;
   }
   [[nodiscard]] CommLog& log() { return log_; }
 
  private:
+  // What a free of a copy is taken to have freed.
+  struct Guess {
+    std::uint32_t until, made;
+    std::set<std::uint32_t> named;  // since, so not freed
+  };
+
+  [[nodiscard]] bool is_alive(std::uint32_t made) const { return made != kNone && alive_.contains(made); }
+  void gone(std::uint32_t made, std::uint32_t until) {
+    CommMade& m = log_.made[made];
+    m.until = until;
+    if (const auto at = by_variable_.find(m.variable); at != by_variable_.end() && at->second == made)
+      by_variable_.erase(at);
+    open_.erase(made);
+    alive_.erase(made);
+  }
+  void guess(Guess& g) {
+    g.made = kNone;
+    for (auto it = alive_.rbegin(); it != alive_.rend() && g.made == kNone; ++it)
+      if (!g.named.contains(*it)) g.made = *it;
+    if (g.made == kNone) return;
+    log_.made[g.made].guessed = true;
+    gone(g.made, g.until);
+  }
+  void named_after_frees(std::uint32_t made) {
+    if (made == kNone) return;
+    for (Guess& g : guesses_) {
+      if (!g.named.insert(made).second || g.made != made) continue;
+      CommMade& m = log_.made[made];
+      m.until = std::numeric_limits<std::uint32_t>::max();
+      m.guessed = false;
+      by_variable_.try_emplace(m.variable, made);
+      alive_.insert(made);
+      guess(g);
+    }
+  }
   // A new handle is that of the only communicator that was made and not seen yet.
   void claim(LocalComm use) {
     const CommUse& u = log_.uses[use];
     if (open_.size() != 1 || is_predefined(u.handle)) return;
+    // One that may still be what it was.
+    if (u.before != kNone && made_of_[use] != kNone) return;
     CommMade& m = log_.made[*open_.begin()];
     const CommUse& parent = log_.uses[m.parent];
     const bool same = u.rank == parent.rank && u.size == parent.size;
     if (m.how == CommMade::How::dup ? !same : m.how != CommMade::How::merge && u.size > parent.size) return;
     m.use = use;
+    made_of_[use] = *open_.begin();
     open_.clear();
   }
 
   CommLog log_;
   std::unordered_map<std::uint64_t, LocalComm> by_handle_, last_;
   std::unordered_map<std::uint64_t, std::uint32_t>
-      by_variable_;                // the last that was made there and not freed
-  std::set<std::uint32_t> alive_;  // made and not freed
-  std::set<std::uint32_t> open_;   // made, not freed and not seen
+      by_variable_;                     // the last that was made there and not freed
+  std::set<std::uint32_t> alive_;       // made and not freed
+  std::set<std::uint32_t> open_;        // made, not freed and not seen
+  std::vector<std::uint32_t> made_of_;  // of each use, where that is known at once
+  // Counts what may give a handle to another; of each use: when it was named last.
+  std::uint32_t changes_ = 0;
+  std::vector<std::uint32_t> named_;
+  std::vector<Guess> guesses_;  // since something was made
 };
 
 }  // namespace weft::traces::allprof

@@ -31,6 +31,10 @@ void Losses::describe(TraceHeader& header) const {
            fmt::format("{} that more than one communicator could have: taken in the order in which other "
                        "members first use theirs, else in that in which they were made",
                        counted(assumed_comms, "handle")));
+  say.warn(copied_frees > 0,
+           fmt::format("{} freed by a copy of the handle: taken for the last that was made and is not "
+                       "named right after",
+                       counted(copied_frees, "communicator")));
   say.warn(polls > 0, fmt::format("{}: the trace does not say what they found, they leave nothing",
                                   counted(polls, "poll")));
   say.warn(
@@ -46,9 +50,6 @@ void Losses::describe(TraceHeader& header) const {
                                             counted(left_to_the_end, "request")));
   say.warn(cancelled > 0, fmt::format("{} cancelled: taken as if that took effect, left out with MPI_Cancel",
                                       counted(cancelled, "receive")));
-  say.note(copied_frees > 0,
-           fmt::format("{} freed by a copy of the handle: taken for the last that was made.",
-                       counted(copied_frees, "communicator")));
   say.note(any_sources > 0, fmt::format("{} from any source: the trace does not say whose message they took.",
                                         counted(any_sources, "receive")));
   say.note(backwards > 0,
