@@ -200,6 +200,65 @@ TEST(Liballprof, HandlesThatWereCopiedAreWaitedForInTheirOrder) {
                           HasSubstr("1 request that nothing completes: waited for at the end of the rank")));
 }
 
+// A function of the program posts to a variable of its own and returns the request.
+TEST(Liballprof, ARequestThatIsReturnedByValueIsWaitedForAtOnce) {
+  const TempDir dir;
+  AllprofRank a(0, 1);
+  a.init();
+  for (int i = 0; i < 3; ++i) a.recv("Irecv", i, 0, i, a.world(), "64").call("Wait", "9000:0");
+  a.finalize();
+  const auto t = open_trace({dir.write("a.txt", a.text())});
+  ASSERT_TRUE(t) << t.error().message();
+  EXPECT_EQ(ops_of(**t, 0),
+            "irecv 0 0 0 world #0\nwait #0\nirecv 0 1 1 world #0\nwait #0\nirecv 0 2 2 world #0\nwait #0\n");
+  EXPECT_THAT((*t)->header().warnings,
+              ElementsAre(HasSubstr("3 completions of requests that were copied after their start")));
+}
+
+// A std::vector moves its elements when it grows from 1 to 2, 4 and 8: some are posted where they are waited for, others elsewhere.
+TEST(Liballprof, RequestsInAnArrayThatGrowsAreWaitedForInIt) {
+  const TempDir dir;
+  AllprofRank a(0, 1);
+  const std::string w = a.world();
+  a.init();
+  for (int round = 0; round < 2; ++round) {
+    const std::array addresses = {100, 200, 308, 416, 424};
+    // In the second round as it is at the end: nothing is copied.
+    for (int i = 0; i < 5; ++i)
+      a.recv("Irecv", i, 0, i, w,
+             std::to_string(round == 0 ? addresses[static_cast<std::size_t>(i)] : 392 + 8 * i));
+    a.call("Waitall", "5:392:0");
+  }
+  // Of four, three are MPI_REQUEST_NULL, and the two copies are waited for elsewhere.
+  a.recv("Irecv", 7, 0, 7, w, "64").recv("Irecv", 8, 0, 8, w, "64").recv("Irecv", 9, 0, 9, w, "800");
+  a.call("Waitall", "4:800:0").call("Waitall", "2:9000:0").finalize();
+  const auto t = open_trace({dir.write("a.txt", a.text())});
+  ASSERT_TRUE(t) << t.error().message();
+  const std::string round =
+      "irecv 0 0 0 world #0\nirecv 0 1 1 world #1\nirecv 0 2 2 world #2\nirecv 0 3 3 world #3\n"
+      "irecv 0 4 4 world #4\nwaitall [0 1 2 3 4]\n";
+  EXPECT_EQ(
+      ops_of(**t, 0),
+      round + round +
+          "irecv 0 7 7 world #0\nirecv 0 8 8 world #1\nirecv 0 9 9 world #2\nwaitall [2]\nwaitall [0 1]\n");
+  EXPECT_THAT((*t)->header().warnings,
+              ElementsAre(HasSubstr("5 completions of requests that were copied after their start")));
+}
+
+// Wrappers made of an older mpi.h pass over functions that post requests.
+TEST(Liballprof, WaitsForRequestsThatNoLinePostsAreCounted) {
+  const TempDir dir;
+  AllprofRank a(0, 1);
+  const std::string w = a.world();
+  a.init().recv("Irecv", 4, 0, 4, w, "64").call("Wait", "64:0").call("Wait", "64:0");
+  a.call("Wait", "72:0").call("Waitall", "2:80:0").call("Waitany", "2:80:7:0").call("Test", "72:7:0");
+  a.finalize();
+  const auto t = open_trace({dir.write("a.txt", a.text())});
+  ASSERT_TRUE(t) << t.error().message();
+  EXPECT_EQ(ops_of(**t, 0), "irecv 0 4 4 world #0\nwait #0\n");
+  EXPECT_THAT((*t)->header().warnings, ElementsAre(HasSubstr("3 waits where no line posts a request")));
+}
+
 TEST(Liballprof, WhatIsLostIsCountedByFunction) {
   const TempDir dir;
   AllprofRank a(0, 1);

@@ -45,6 +45,10 @@ void Losses::describe(TraceHeader& header) const {
   say.warn(copied > 0, fmt::format("{} of requests that were copied after their start: the oldest such "
                                    "requests are taken",
                                    counted(copied, "completion")));
+  say.warn(foreign_waits > 0, fmt::format("{} where no line posts a request: of none, or of a function that "
+                                          "the recorder's wrappers do not know; "
+                                          "left out",
+                                          counted(foreign_waits, "wait")));
   say.requests(unknown_requests, 0);
   say.warn(left_to_the_end > 0, fmt::format("{} that nothing completes: waited for at the end of the rank",
                                             counted(left_to_the_end, "request")));

@@ -20,6 +20,7 @@ struct Losses {
   std::uint64_t polls = 0;          // of MPI_Iprobe and MPI_Improbe: what they found is not known
   std::uint64_t unsure = 0;         // calls that completed requests and do not say which
   std::uint64_t copied = 0;         // completions of requests under another address than that of their start
+  std::uint64_t foreign_waits = 0;  // waits where no line posts a request
   std::uint64_t unknown_requests = 0;   // starts of requests that nothing made
   std::uint64_t left_to_the_end = 0;    // requests that nothing completes
   std::uint64_t cancelled = 0;          // receives that were cancelled, left out

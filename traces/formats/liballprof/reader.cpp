@@ -4,7 +4,7 @@
 // surveyed (survey.hpp), then communicators.hpp makes those of the trace, then each rank is translated (translator.hpp).
 //
 // Memory: what MemoryTrace takes for the operations, of the survey the communicators and 16 bytes for each request that a test or a wait
-// for any or some completed, and one rank's requests at a time.
+// for any or some completed, 8 for each that was copied, and one rank's requests and where it posted them at a time.
 //
 // Errors: kBadInput with FILE:LINE:COLUMN; kNotSupported for functions whose lines do not say how much they move.
 #include <fmt/format.h>

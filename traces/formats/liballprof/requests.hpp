@@ -90,6 +90,7 @@ struct Ahead {
   };
   std::vector<Done> done;                // by ordinal
   std::vector<std::uint64_t> cancelled;  // ordinals of receives that MPI_Cancel was called for
+  std::vector<std::uint64_t> copied;     // of requests that no call names where they were posted
 };
 
 }  // namespace weft::traces::allprof

@@ -63,7 +63,11 @@ void Survey::traffic(const Line& line, LocalComm use) {
 }
 
 void Survey::over(const Request& r) {
-  if (r.active && r.done_by != kNoCall) ahead_.done.push_back({r.ordinal, r.done_by});
+  if (!r.active) return;
+  if (r.done_by != kNoCall)
+    ahead_.done.push_back({r.ordinal, r.done_by});
+  else if (!r.persistent && !r.cancelled)
+    ahead_.copied.push_back(r.ordinal);
 }
 
 void Survey::polled() {
@@ -139,6 +143,7 @@ void Survey::finish() {
   requests_.for_each([this](std::uint64_t, const Request& r) { over(r); });
   std::ranges::sort(ahead_.done, {}, &Ahead::Done::ordinal);
   std::ranges::sort(ahead_.cancelled);
+  std::ranges::sort(ahead_.copied);
 }
 
 }  // namespace weft::traces::allprof

@@ -19,14 +19,7 @@ bool Translator::post(Op op, bool has_operation, OpBlock& out) {
   const auto posting = posting_of(line_->call);
   WEFT_CHECK(posting.has_value(), "a call without a request is posted");
   const std::uint64_t address = line_->arg[posting->request].bits();
-  if (Request* before = requests_.find(address)) {
-    // Whatever waits for it names another address.
-    if (before->active && before->has_operation() && !before->persistent) {
-      strays_.push_back(*before);
-      copied_.insert(address);
-    }
-    requests_.erase(address);
-  }
+  posted_.insert(address);
   Request r;
   r.ordinal = ordinal_++;
   r.op = op;
@@ -46,7 +39,13 @@ bool Translator::post(Op op, bool has_operation, OpBlock& out) {
     op.request = r.slot;
     push(op, out);
   }
-  requests_.put(address, r);
+  if (!std::ranges::binary_search(ahead_.copied, r.ordinal)) {
+    requests_.put(address, r);
+    return true;
+  }
+  // Whatever waits for it names another address.
+  requests_.erase(address);
+  if (r.has_operation()) copied_.push_back(r);
   return true;
 }
 
@@ -137,39 +136,40 @@ void Translator::push_completion(OpKind kind, OpBlock& out) {
   asked_.clear();
 }
 
-// MPI_Wait and MPI_Waitall complete all that they name. Where nothing is, MPI_REQUEST_NULL may be.
+// Whether a request was ever posted to the array: another holds copies, or what no line says that it was posted.
+bool Translator::is_foreign(const Naming& array) const {
+  const auto first = posted_.lower_bound(array.base);
+  return array.count > 0 && (first == posted_.end() ||
+                             (*first - array.base) / width_ >= static_cast<std::uint64_t>(array.count));
+}
+
+// MPI_Wait and MPI_Waitall complete all that they name. Where nothing is, MPI_REQUEST_NULL may be, or copies.
 void Translator::wait(OpBlock& out) {
   const auto naming = naming_of(*line_);
   std::vector<std::uint64_t> addresses;
-  bool found = false;
+  std::int64_t found = 0;
   requests_.in_array(naming->base, naming->count, [&](std::uint64_t address, const Request& r) {
-    found = true;
+    ++found;
     if (r.active) addresses.push_back(address);
   });
-  if (!found && !copied_.empty()) return wait_for_copies(naming->count, out);
+  take_copies(*naming, found);
   for (const std::uint64_t address : addresses) end(address);
   push_completion(line_->call == kWait ? OpKind::wait : OpKind::waitall, out);
 }
 
-// A program that posts to one variable and collects the handles elsewhere waits for them there.
-void Translator::wait_for_copies(std::int64_t n, OpBlock& out) {
-  for (; n > 0 && !strays_.empty(); --n) {
-    ended_.push_back(strays_.front());
-    strays_.pop_front();
+// A program that posts to one variable and collects the handles elsewhere waits for them there, as one whose array is moved while it
+// grows; of such an array some were posted where they are.
+void Translator::take_copies(const Naming& naming, std::int64_t found) {
+  const std::int64_t missing = naming.count - found;
+  const auto copies = static_cast<std::int64_t>(copied_.size());
+  if (missing <= 0) return;
+  if (found == 0 ? !is_foreign(naming) : copies < missing) return;
+  if (copies == 0) ++losses_.foreign_waits;
+  for (std::int64_t n = std::min(missing, copies); n > 0; --n) {
+    ended_.push_back(copied_.front());
+    copied_.pop_front();
+    ++losses_.copied;
   }
-  // The last that was posted to such a variable.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> last;
-  if (n > 0)
-    for (const std::uint64_t address : copied_)
-      if (const Request* r = requests_.find(address); r != nullptr && r->active && !r->persistent)
-        last.emplace_back(r->ordinal, address);
-  std::ranges::sort(last);
-  for (const auto& [ordinal, address] : last) {
-    if (n-- <= 0) break;
-    end(address);
-  }
-  losses_.copied += ended_.size();
-  push_completion(ended_.size() == 1 && line_->call == kWait ? OpKind::wait : OpKind::waitall, out);
 }
 
 // Calls that do not say what they completed: what they name last. A wait for any or some completes one at least.
@@ -196,6 +196,7 @@ void Translator::unsure(OpBlock& out) {
   if (addresses.empty()) {
     asked_.clear();
     if (!waits) idle_poll();
+    if (waits && is_foreign(*naming)) ++losses_.foreign_waits;
     return;
   }
   const bool all = addresses.size() == asked_.size();
@@ -232,8 +233,8 @@ void Translator::unsure(OpBlock& out) {
 
 // Before MPI_Finalize.
 void Translator::wait_for_the_rest(OpBlock& out) {
-  ended_.assign(strays_.begin(), strays_.end());
-  strays_.clear();
+  ended_.assign(copied_.begin(), copied_.end());
+  copied_.clear();
   std::vector<std::pair<std::uint64_t, std::uint64_t>> left;
   requests_.for_each([&](std::uint64_t address, const Request& r) {
     if (r.active && r.has_operation()) left.emplace_back(r.ordinal, address);

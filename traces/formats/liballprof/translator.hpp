@@ -2,7 +2,7 @@
 //
 // Rules that are the recorder's, too (docs/recording.md): computation is the time between calls, with that of local calls; tests
 // that say no leave nothing; requests that nothing started, and communicators that are not known, leave their calls out.
-// Memory: the requests that are outstanding, and communicators.
+// Memory: the requests that are outstanding, the addresses that requests were posted to, and communicators.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +65,8 @@ class Translator {
   bool give_up(OpBlock& out);
   void wait(OpBlock& out);
   void unsure(OpBlock& out);
-  void wait_for_copies(std::int64_t n, OpBlock& out);
+  void take_copies(const Naming& naming, std::int64_t found);
+  [[nodiscard]] bool is_foreign(const Naming& array) const;
   void wait_for_the_rest(OpBlock& out);
   // Takes a request out of those that are under way, into ended_.
   void end(std::uint64_t address);
@@ -86,9 +87,9 @@ class Translator {
   Losses& losses_;
   CommTable table_;
   Requests requests_;
-  // Requests whose variable was posted to again while they were under way: their handle was copied. The oldest first.
-  std::deque<Request> strays_;
-  std::set<std::uint64_t> copied_;  // those variables
+  // Requests under way that no call names where they were posted: their handle was copied. The oldest first.
+  std::deque<Request> copied_;
+  std::set<std::uint64_t> posted_;  // addresses
   std::vector<Request> ended_;
   std::vector<std::int64_t> asked_;
   std::unordered_map<std::uint64_t, Op> probed_;  // by the address of a message's handle: what looked for it
