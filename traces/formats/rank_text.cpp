@@ -95,6 +95,7 @@ Result<void> read_plain(const std::string& path, std::size_t part, const RankTex
 struct Numbered {
   std::string prefix;
   std::uint64_t number;
+  std::string suffix;  // without that of packing
 };
 std::optional<Numbered> numbered(const std::string& name) {
   const std::size_t slash = name.rfind('/');
@@ -112,7 +113,13 @@ std::optional<Numbered> numbered(const std::string& name) {
   std::size_t digits = end;
   while (digits > begin && is_digit(name[digits - 1])) --digits;
   if (digits == end || end - digits > 9) return std::nullopt;
-  return Numbered{name.substr(0, digits), std::stoull(name.substr(digits, end - digits))};
+  std::string suffix = name.substr(end);
+  for (const std::string_view packing : packing_extensions())
+    if (suffix.ends_with(packing)) {
+      suffix.resize(suffix.size() - packing.size());
+      break;
+    }
+  return Numbered{name.substr(0, digits), std::stoull(name.substr(digits, end - digits)), std::move(suffix)};
 }
 
 // Finds the one family of numbered names 0..n-1 or 1..n (SMPI writes rank + 1). Returns, by rank, positions
@@ -398,6 +405,26 @@ Result<RankText> RankText::open(const std::vector<std::string>& paths) {
   for (const std::size_t i : ranks.order) add_member(members[i]);
   for (std::size_t i = 0; i < members.size(); ++i)
     if (!ranks.used[i]) in.ignored_.push_back(path + "!" + members[i].name);
+  in.shared_ = in.parts_.size() == 1;
+  return in;
+}
+
+Result<RankText> RankText::open_family(const std::string& file) {
+  const auto own = numbered(file);
+  if (!own) return bad_input(file, "the file's name has no rank number");
+  const fs::path parent = fs::path(file).parent_path();
+  std::vector<std::string> names;
+  std::error_code ec;
+  for (const auto& e : fs::directory_iterator(parent.empty() ? "." : parent, ec)) {
+    std::string name = (parent / e.path().filename()).string();
+    const auto other = numbered(name);
+    if (e.is_regular_file(ec) && other && other->prefix == own->prefix && other->suffix == own->suffix)
+      names.push_back(std::move(name));
+  }
+  std::ranges::sort(names);
+  WEFT_ASSIGN(const auto order, by_number(file, names));
+  RankText in;
+  for (const std::size_t i : order) in.parts_.push_back({names[i], names[i], {}, {}});
   in.shared_ = in.parts_.size() == 1;
   return in;
 }

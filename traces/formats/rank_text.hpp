@@ -31,6 +31,8 @@ class RankText {
 
   // Finds the parts. Errors: kBadInput.
   [[nodiscard]] static Result<RankText> open(const std::vector<std::string>& paths);
+  // Of a file with a rank's number in its name: those beside it whose names are the same but for the number and packing.
+  [[nodiscard]] static Result<RankText> open_family(const std::string& file);
 
   // Private: parts()[r] is the file of rank r. Shared: there is one part with the lines of all ranks.
   [[nodiscard]] bool shared() const { return shared_; }

@@ -323,6 +323,28 @@ TEST(Liballprof, FilesAreFoundInFoldersArchivesAndByOneOfThem) {
   EXPECT_EQ((*t)->position(RankId(1), 1), folder + "/pmpi-trace-rank-1.txt:6");
 }
 
+TEST(Liballprof, OfTwoTracesInAFolderThatOfTheNamedFileIsMeant) {
+  const TempDir dir;
+  for (int r = 0; r < 2; ++r) {
+    AllprofRank a(r, 2), b(r, 2);
+    a.init().call("Barrier", a.world()).finalize();
+    b.init().call("Bcast", "1:4:1,4,4:0:" + b.world()).finalize();
+    dir.write(fmt::format("t/a-rank-{}.txt", r), a.text());
+    if (r == 0)
+      dir.write("t/b-rank-0.txt", b.text());
+    else
+      write_archive(dir.path("t/b-rank-1.txt.gz"), ARCHIVE_FILTER_GZIP, {{"data", b.text()}}, true);
+  }
+  for (const char* name : {"a-rank-0.txt", "a-rank-1.txt", "b-rank-0.txt", "b-rank-1.txt.gz"}) {
+    SCOPED_TRACE(name);
+    const auto t = open_trace({dir.path("t/") + name});
+    ASSERT_TRUE(t) << t.error().message();
+    EXPECT_EQ(ops_of(**t, 1), name[0] == 'a' ? "barrier -1 0 0 world\n" : "bcast 0 16 0 world\n");
+  }
+  // The folder says neither.
+  EXPECT_FALSE(open_trace({dir.path("t")}));
+}
+
 // tests/traces/data/liballprof/SOURCE.txt says what the program does.
 TEST(Liballprof, WhatTheRecorderWroteIsTheProgram) {
   const auto t = open_trace({support::source_dir() + "/tests/traces/data/liballprof"});

@@ -80,17 +80,18 @@ bool looks_like_ours(const std::string& path, std::string_view head) {
 Result<RankText> open_input(const std::vector<std::string>& paths) {
   std::error_code ec;
   if (paths.size() != 1 || fs::is_directory(paths[0], ec)) return RankText::open(paths);
-  // A file of a family in its folder, unless it is an archive itself.
+  // A file of a family in its folder, unless it is an archive itself. What else is in the folder was not named.
   const fs::path path(paths[0]);
+  const auto is_named = [&](const RankText::Part& p) {
+    return p.member.empty() && fs::path(p.path).filename() == path.filename();
+  };
+  auto family = RankText::open_family(paths[0]);
+  if (family && family->parts().size() > 1 && std::ranges::any_of(family->parts(), is_named)) return family;
   const std::string folder = path.parent_path().empty() ? "." : path.parent_path().string();
-  if (const auto family = RankText::open({folder})) {
-    const auto same = [&](const RankText::Part& p) {
-      return p.member.empty() && fs::path(p.path).filename() == path.filename();
-    };
-    // What else is in the folder was not named.
+  if (const auto told = RankText::open({folder})) {
     std::vector<std::string> files;
-    if (std::ranges::any_of(family->parts(), same))
-      for (const RankText::Part& p : family->parts()) files.push_back(p.path);
+    if (std::ranges::any_of(told->parts(), is_named))
+      for (const RankText::Part& p : told->parts()) files.push_back(p.path);
     if (files.size() > 1) return RankText::open(files);
   }
   return RankText::open(paths);
