@@ -398,6 +398,13 @@ TEST(Liballprof, AFileThatWasCutOffIsSalvagedUpToThere) {
   EXPECT_EQ(ops_of(**t, 0), "barrier -1 0 0 world\n");
   EXPECT_THAT((*t)->header().warnings, ElementsAre("1 rank cut off in the middle of a line: read up to there",
                                                    HasSubstr("1 rank without MPI_Finalize")));
+  // Of the last number some digits are missing.
+  const auto late = open_trace({dir.write("b.txt", a.text() + "MPI_Barrier:1021:" + a.world() + ":10")});
+  ASSERT_TRUE(late) << late.error().message();
+  EXPECT_EQ(ops_of(**late, 0), "barrier -1 0 0 world\nbarrier -1 0 0 world\n");
+  EXPECT_THAT((*late)->header().warnings,
+              ElementsAre("1 rank cut off in the middle of a line: read up to there",
+                          HasSubstr("1 rank without MPI_Finalize")));
 }
 
 std::string error_of(const TempDir& dir, const std::string& lines) {

@@ -85,6 +85,8 @@ Result<void> AllprofReader::each_line(const Take& take, const End& end) {
       return {};
     }
     if (!call) return call.error();
+    // The recorder ends each line; what is left of one may read as a whole one.
+    if (*call && !ended && line.call != kFinalize) ++cut_off_;
     return *call ? take(part, line, *parser) : Result<void>{};
   };
   return input_.read([&](std::size_t of, std::string_view text, bool last) -> Result<void> {
