@@ -110,6 +110,27 @@ TEST(LiballprofComm, SizesOrTheOrderOfOthersTellRowsFromColumns) {
   }
 }
 
+// Rows and columns in both orders, the last made used first: of no rank's handles is one certain, but what goes on in each is its own.
+TEST(LiballprofComm, WhatHandlesThatAreNotToldYetCanBeCounts) {
+  const TempDir dir;
+  const auto t = trace_of(dir, 4, [](AllprofRank& a, int r) {
+    const auto color = [r](int i) { return (r >> (i & 1)) & 1; };
+    const auto key = [r](int i) { return i < 2 ? r : -r; };
+    for (int i = 0; i < 4; ++i)
+      a.call("Comm_split", fmt::format("{}:{}:{}:{}", a.world(), color(i), key(i), 800 + 8 * i));
+    for (int i = 3; i >= 0; --i) {
+      const int other = i & 1 ? r ^ 1 : r ^ 2, rank = (i < 2) == (r > other) ? 1 : 0;
+      const std::string c = on(7000 + 100 * i + r, rank, 2);
+      a.call("Allreduce", fmt::format("1:2:{}:10,8,8:3:{}", i + 1, c));
+    }
+  });
+  ASSERT_NE(t, nullptr);
+  for (std::uint32_t r = 0; r < 4; ++r)
+    EXPECT_THAT(ops_of(*t, r), HasSubstr("allreduce -1 32 0 split4\nallreduce -1 24 0 split3\n"
+                                         "allreduce -1 16 0 split2\nallreduce -1 8 0 split1\n"));
+  EXPECT_THAT(t->header().warnings, IsEmpty());
+}
+
 TEST(LiballprofComm, CollectivesTellDuplicatesApart) {
   const TempDir dir;
   const auto t = trace_of(dir, 2, [](AllprofRank& a, int r) {

@@ -79,9 +79,11 @@ class CommMaker {
   // How well traffic goes together: in what must be the same, and in bytes, which a receive may have more room for.
   struct Score {
     std::int64_t traffic = 0, bytes = 0;
+    bool can = false;  // no other member's handle is known, and one of another's can be
     auto operator<=>(const Score&) const = default;
   };
-  [[nodiscard]] Score score(std::uint32_t rank, LocalComm u, const Expected& e) const;
+  [[nodiscard]] Score score(std::uint32_t rank, LocalComm u, const Expected& e);
+  [[nodiscard]] bool goes_with_an_open_one(const CommUse& mine, const Expected& e);
   [[nodiscard]] bool used_before(const Expected& a, const Expected& b);
   [[nodiscard]] bool fits(std::uint32_t rank, LocalComm u, std::uint32_t made) const;
   [[nodiscard]] Error too_many() const;
@@ -228,7 +230,7 @@ bool CommMaker::fits(std::uint32_t rank, LocalComm u, std::uint32_t made) const 
 }
 
 // How well the traffic of a handle goes with that of the other members of a communicator.
-CommMaker::Score CommMaker::score(std::uint32_t rank, LocalComm u, const Expected& e) const {
+CommMaker::Score CommMaker::score(std::uint32_t rank, LocalComm u, const Expected& e) {
   const Group& g = groups_[e.group];
   Score sum;
   if (g.open || g.inter) return sum;
@@ -254,9 +256,31 @@ CommMaker::Score CommMaker::score(std::uint32_t rank, LocalComm u, const Expecte
     const CommUse& theirs = use(static_cast<std::uint32_t>(g.members[i]), g.local[i]);
     sum.traffic += theirs.collectives == mine.collectives ? 2 : -2;
     if (theirs.with.contains(me) && !mine.with.contains(static_cast<std::int32_t>(i))) --sum.traffic;
-    break;
+    return sum;
   }
+  sum.can = goes_with_an_open_one(mine, e);
   return sum;
+}
+
+// Whether a handle of the first other member, of those that are not told yet, has the same collectives and the messages to this one.
+bool CommMaker::goes_with_an_open_one(const CommUse& mine, const Expected& e) {
+  const Group& g = groups_[e.group];
+  const std::size_t other = e.member == 0 ? 1 : 0;
+  if (other >= g.members.size() || g.made[other] == kNone) return false;
+  const auto rank = static_cast<std::uint32_t>(g.members[other]);
+  const auto traffic = [](const CommUse& u, std::size_t peer) {
+    const auto it = u.with.find(static_cast<std::int32_t>(peer));
+    return it == u.with.end() ? Traffic{} : it->second;
+  };
+  const Traffic t = traffic(mine, other);
+  work_ += ranks_[rank].open_uses.size();
+  return std::ranges::any_of(ranks_[rank].open_uses, [&](LocalComm v) {
+    const CommUse& theirs = use(rank, v);
+    if (theirs.collectives != mine.collectives || !fits(rank, v, g.made[other])) return false;
+    const Traffic back = traffic(theirs, e.member);
+    return t.sent == back.received && t.sent_tags == back.received_tags && t.received == back.sent &&
+           t.received_tags == back.sent_tags;
+  });
 }
 
 // Whether others used what they made by the call of `a` before what they made by that of `b`: programs mostly do so in one order.

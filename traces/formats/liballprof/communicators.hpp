@@ -5,7 +5,7 @@
 //   - every member of a communicator makes the same calls on it in the same order, so the n-th of each member are one call;
 //   - MPI_Comm_dup and MPI_Comm_split say who belongs to what, and so the rank and the size that each member has there;
 //   - a handle that shows up is of what was made before and not freed, with that rank and size. Where that leaves several, it is the one
-//     whose members sent what is received here, and called the same collectives; where that does not tell, the one that others
+//     whose members sent what is received here, and called the same collectives (while none of theirs is known: can have); where that does not tell, the one that others
 //     used first of those that they made by the same calls, else the one that was made first (counted: Losses::assumed_comms);
 //   - of the others the ranks and sizes that members have tell who belongs to it, where that is one way only: a topology without
 //     reorder has the first ranks of the old one, parts of a grid have ranks at regular distances, a group has each rank once.
