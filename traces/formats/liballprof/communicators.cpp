@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <set>
 
 #include "traces/formats/liballprof/parts.hpp"
@@ -42,6 +43,7 @@ class CommMaker {
   // What a made communicator looks like to its rank.
   struct Expected {
     std::uint32_t call = kNone;         // kNone: not known yet
+    std::uint32_t caller = 0;           // position in MadeBy::made
     std::uint32_t group = kNone;        // kNone: not known yet
     std::uint32_t member = 0;           // position in Group::members
     std::int32_t rank = -1, size = -1;  // -1: any
@@ -49,8 +51,8 @@ class CommMaker {
   };
   // A call that all members of a communicator made.
   struct MadeBy {
-    Ranks members;
-    std::vector<std::uint32_t> made;  // of each
+    std::uint32_t group;
+    std::vector<std::uint32_t> made;  // of each member
   };
   struct Rank {
     std::vector<Expected> expected;                 // of each made
@@ -84,7 +86,7 @@ class CommMaker {
   };
   [[nodiscard]] Score score(std::uint32_t rank, LocalComm u, const Expected& e);
   [[nodiscard]] bool goes_with_an_open_one(const CommUse& mine, const Expected& e);
-  [[nodiscard]] bool used_before(const Expected& a, const Expected& b);
+  [[nodiscard]] bool used_before(const Expected& a, const Expected& b) const;
   [[nodiscard]] bool fits(std::uint32_t rank, LocalComm u, std::uint32_t made) const;
   [[nodiscard]] Error too_many() const;
   Communicators result();
@@ -163,10 +165,12 @@ Result<bool> CommMaker::step(std::uint32_t id) {
       groups_[id].done = true;  // handles were told apart wrongly: what follows stays unknown
       return false;
     }
-  for (std::size_t i = 0; i < n; ++i)
-    ranks_[static_cast<std::size_t>(members[i])].expected[made[i]].call =
-        static_cast<std::uint32_t>(calls_.size());
-  calls_.push_back({members, made});
+  for (std::size_t i = 0; i < n; ++i) {
+    Expected& e = ranks_[static_cast<std::size_t>(members[i])].expected[made[i]];
+    e.call = static_cast<std::uint32_t>(calls_.size());
+    e.caller = static_cast<std::uint32_t>(i);
+  }
+  calls_.push_back({id, made});
   switch (how) {
     case How::dup:
       WEFT_TRY(known_group(members, made, how));
@@ -273,8 +277,9 @@ bool CommMaker::goes_with_an_open_one(const CommUse& mine, const Expected& e) {
     return it == u.with.end() ? Traffic{} : it->second;
   };
   const Traffic t = traffic(mine, other);
-  work_ += ranks_[rank].open_uses.size();
-  return std::ranges::any_of(ranks_[rank].open_uses, [&](LocalComm v) {
+  // Of very many the next ones: each of the others is compared with as many.
+  constexpr std::ptrdiff_t kMostAsked = 64;
+  return std::ranges::any_of(ranks_[rank].open_uses | std::views::take(kMostAsked), [&](LocalComm v) {
     const CommUse& theirs = use(rank, v);
     if (theirs.collectives != mine.collectives || !fits(rank, v, g.made[other])) return false;
     const Traffic back = traffic(theirs, e.member);
@@ -284,25 +289,20 @@ bool CommMaker::goes_with_an_open_one(const CommUse& mine, const Expected& e) {
 }
 
 // Whether others used what they made by the call of `a` before what they made by that of `b`: programs mostly do so in one order.
-bool CommMaker::used_before(const Expected& a, const Expected& b) {
-  constexpr std::size_t kMostAsked = 256;
+bool CommMaker::used_before(const Expected& a, const Expected& b) const {
+  constexpr std::size_t kMostAsked = 16;
   const MadeBy &one = calls_[a.call], &two = calls_[b.call];
+  if (one.group != two.group) return false;
   const auto use_of = [&](std::int32_t rank, std::uint32_t made) {
     const Expected& e = ranks_[static_cast<std::size_t>(rank)].expected[made];
     return e.none || e.group == kNone ? kNone : groups_[e.group].local[e.member];
   };
-  const auto place = [&](const Ranks& members, std::int32_t rank) {
-    work_ += members.size();
-    return static_cast<std::size_t>(std::ranges::find(members, rank) - members.begin());
-  };
-  // Those beside it first.
-  const std::size_t n = one.members.size(), me = place(one.members, groups_[a.group].members[a.member]);
-  const bool same = one.members == two.members;
+  const Ranks& members = groups_[one.group].members;
+  const std::size_t n = members.size();
   std::int64_t votes = 0;
   for (std::size_t i = 1; i < std::min(n, kMostAsked); ++i) {
-    const std::size_t k = (me + i) % n, l = same ? k : place(two.members, one.members[k]);
-    if (l == two.members.size()) continue;
-    const LocalComm u = use_of(one.members[k], one.made[k]), v = use_of(one.members[k], two.made[l]);
+    const std::size_t k = (a.caller + i) % n;
+    const LocalComm u = use_of(members[k], one.made[k]), v = use_of(members[k], two.made[k]);
     if (u != kNone && v != kNone) votes += u < v ? 1 : -1;
   }
   return votes > 0;
