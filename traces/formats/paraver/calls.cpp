@@ -94,6 +94,7 @@ void Calls::give_blocking_the_soonest(std::vector<Given>& posted) {
     const Row* row;
   };
   std::vector<Of> of;
+  of.reserve(posted.size());
   for (const Given& g : posted) of.push_back({g.row->over, !blocks(g), of.size(), g.row});
   std::ranges::sort(of, {}, [](const Of& o) { return std::tuple(o.over, o.later, o.at); });
   const auto rest = of.begin() + static_cast<std::ptrdiff_t>(blocking);
