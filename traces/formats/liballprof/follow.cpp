@@ -3,78 +3,65 @@
 namespace weft::traces::allprof {
 namespace {
 
-std::optional<CommMade> made_by(const Line& l) {
-  using How = CommMade::How;
+using How = CommMade::How;
+
+std::int32_t value(const Line& l, std::size_t arg) { return static_cast<std::int32_t>(l.arg[arg].value); }
+
+// What a call of kind `kCall` makes; the variable that it writes is its argument newcomm.
+template <Call kCall>
+CommMade made(const Line& l, How how) {
   CommMade m;
-  const auto value = [&](std::size_t a) { return static_cast<std::int32_t>(l.arg[a].value); };
-  std::size_t variable = kMaxArgs;
+  m.how = how;
+  m.variable = l.arg[arg_of<kCall, "newcomm">].bits();
+  m.line = l.number;
+  return m;
+}
+template <Call kCall>
+CommMade made_topology(const Line& l) {
+  CommMade m = made<kCall>(l, How::prefix);
+  m.reorder = value(l, arg_of<kCall, "reorder">) != 0;
+  return m;
+}
+CommMade made_split(CommMade m, std::int32_t color, std::int32_t key) {
+  m.color = color;
+  m.key = key;
+  return m;
+}
+
+std::optional<CommMade> made_by(const Line& l) {
   switch (l.call) {
     case kComm_dup:
-      m.how = How::dup;
-      variable = arg_of<kComm_dup, "newcomm">;
-      break;
+      return made<kComm_dup>(l, How::dup);
     case kComm_dup_with_info:
-      m.how = How::dup;
-      variable = arg_of<kComm_dup_with_info, "newcomm">;
-      break;
+      return made<kComm_dup_with_info>(l, How::dup);
     case kComm_idup:
-      m.how = How::dup;
-      variable = arg_of<kComm_idup, "newcomm">;
-      break;
+      return made<kComm_idup>(l, How::dup);
     case kComm_split:
-      m.how = How::split;
-      m.color = value(arg_of<kComm_split, "color">);
-      m.key = value(arg_of<kComm_split, "key">);
-      variable = arg_of<kComm_split, "newcomm">;
-      break;
+      return made_split(made<kComm_split>(l, How::split), value(l, arg_of<kComm_split, "color">),
+                        value(l, arg_of<kComm_split, "key">));
     case kComm_split_type:
-      m.how = How::split_type;
-      m.color = value(arg_of<kComm_split_type, "split_type">);
-      m.key = value(arg_of<kComm_split_type, "key">);
-      variable = arg_of<kComm_split_type, "newcomm">;
-      break;
+      return made_split(made<kComm_split_type>(l, How::split_type),
+                        value(l, arg_of<kComm_split_type, "split_type">),
+                        value(l, arg_of<kComm_split_type, "key">));
     case kComm_create:
-      m.how = How::create;
-      variable = arg_of<kComm_create, "newcomm">;
-      break;
+      return made<kComm_create>(l, How::create);
     case kCart_create:
-      m.how = How::prefix;
-      m.reorder = value(arg_of<kCart_create, "reorder">) != 0;
-      variable = arg_of<kCart_create, "newcomm">;
-      break;
+      return made_topology<kCart_create>(l);
     case kGraph_create:
-      m.how = How::prefix;
-      m.reorder = value(arg_of<kGraph_create, "reorder">) != 0;
-      variable = arg_of<kGraph_create, "newcomm">;
-      break;
+      return made_topology<kGraph_create>(l);
     case kDist_graph_create:
-      m.how = How::prefix;
-      m.reorder = value(arg_of<kDist_graph_create, "reorder">) != 0;
-      variable = arg_of<kDist_graph_create, "newcomm">;
-      break;
+      return made_topology<kDist_graph_create>(l);
     case kDist_graph_create_adjacent:
-      m.how = How::prefix;
-      m.reorder = value(arg_of<kDist_graph_create_adjacent, "reorder">) != 0;
-      variable = arg_of<kDist_graph_create_adjacent, "newcomm">;
-      break;
+      return made_topology<kDist_graph_create_adjacent>(l);
     case kCart_sub:
-      m.how = How::cart_sub;
-      variable = arg_of<kCart_sub, "newcomm">;
-      break;
+      return made<kCart_sub>(l, How::cart_sub);
     case kIntercomm_create:
-      m.how = How::inter;
-      variable = arg_of<kIntercomm_create, "newcomm">;
-      break;
+      return made<kIntercomm_create>(l, How::inter);
     case kIntercomm_merge:
-      m.how = How::merge;
-      variable = arg_of<kIntercomm_merge, "newcomm">;
-      break;
+      return made<kIntercomm_merge>(l, How::merge);
     default:
       return std::nullopt;
   }
-  m.variable = l.arg[variable].bits();
-  m.line = l.number;
-  return m;
 }
 
 }  // namespace
