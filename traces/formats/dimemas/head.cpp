@@ -6,6 +6,7 @@
 
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
+#include "traces/formats/dimemas/task_list.hpp"
 #include "traces/weft/format.hpp"
 
 namespace weft::traces::dimemas {
@@ -36,28 +37,12 @@ bool number_up_to(Fields& f, char end, const char* what, std::int64_t most, std:
 bool tasks_of_head(Fields& f, std::int64_t& tasks, std::int64_t& communicators) {
   if (!number_up_to(f, '(', "the number of tasks", format::kMaxRanks, tasks)) return false;
   if (tasks == 0) return f.fail("the trace has no tasks", "1 or more");
-  const Fields at_threads = f;
-  std::string_view threads;
-  if (!f.text_up_to(')', "the list of threads", threads)) return false;
-  std::int64_t listed = 0;
-  bool several = false, wrong = false;
-  for (std::size_t at = 0; at <= threads.size(); ++listed) {
-    const std::string_view n = threads.substr(at, threads.find(',', at) - at);
-    wrong |=
-        n.empty() || n.size() > 9 || !std::ranges::all_of(n, [](char c) { return c >= '0' && c <= '9'; });
-    several |= n != "1";
-    at += n.size() + 1;
-  }
-  if (listed != tasks || wrong || several) {
-    f = at_threads;
-    if (wrong) return f.fail("the numbers of threads cannot be", "a number for each task");
-    if (listed != tasks)
-      return f.fail(fmt::format("{} tasks have {} numbers of threads", tasks, listed),
-                    "a number for each task");
-    return f.refuse("a Dimemas trace with several threads of a task (OpenMP, CUDA, OpenCL)",
-                    "one thread for each task");
-  }
-  if (f.peek().starts_with(',')) (void)f.text_up_to(',', "", threads);
+  if (!one_thread_each(f, tasks,
+                       {"the numbers of threads cannot be", "a number for each task",
+                        "a Dimemas trace with several threads of a task (OpenMP, CUDA, OpenCL)", false}))
+    return false;
+  std::string_view comma;
+  if (f.peek().starts_with(',')) (void)f.text_up_to(',', "", comma);
   std::string_view rest = f.peek();
   rest = rest.substr(0, rest.find(','));
   const Fields at_rest = f;

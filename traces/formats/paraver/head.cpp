@@ -7,6 +7,7 @@
 
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
+#include "traces/formats/dimemas/task_list.hpp"
 #include "traces/weft/format.hpp"
 
 namespace weft::traces::paraver {
@@ -23,10 +24,6 @@ struct Unit {
 };
 constexpr Unit kUnits[] = {{"_us", 1'000'000}, {"_ns", 1000}, {"_ms", 1'000'000'000}};
 
-bool is_number(std::string_view text) {
-  return !text.empty() && text.size() <= 9 &&
-         std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
-}
 std::int64_t number_of(std::string_view digits) {
   std::int64_t v = 0;
   for (const char c : digits) v = v * 10 + (c - '0');
@@ -38,37 +35,22 @@ bool application(Fields& f, std::int64_t applications, std::int64_t& tasks, std:
   const Fields at_tasks = f;
   std::string_view text;
   if (!f.text_up_to('(', "the number of tasks", text)) return false;
-  if (!is_number(text) || number_of(text) == 0 || number_of(text) > format::kMaxRanks) {
+  if (!dimemas::is_number(text) || number_of(text) == 0 || number_of(text) > format::kMaxRanks) {
     f = at_tasks;
     return f.fail("the number of tasks cannot be", fmt::format("1 to {}", format::kMaxRanks));
   }
   tasks = number_of(text);
-  const Fields at_threads = f;
-  if (!f.text_up_to(')', "the list of threads", text)) return false;
-  std::int64_t listed = 0;
-  bool wrong = false, several = false;
-  for (std::size_t at = 0; at <= text.size(); ++listed) {
-    const std::string_view task = text.substr(at, text.find(',', at) - at);
-    const std::string_view threads = task.substr(0, task.find(':'));
-    wrong |= !is_number(threads);
-    several |= threads != "1";
-    at += task.size() + 1;
-  }
-  if (wrong || listed != tasks || several) {
-    f = at_threads;
-    if (wrong) return f.fail("the threads of a task cannot be", "THREADS:NODE of each task");
-    if (listed != tasks)
-      return f.fail(fmt::format("{} tasks have {} numbers of threads", tasks, listed),
-                    "THREADS:NODE of each task");
-    return f.refuse("a Paraver trace with several threads of a task (OpenMP, CUDA, OpenCL)",
-                    "one thread for each task");
-  }
+  if (!dimemas::one_thread_each(
+          f, tasks,
+          {"the threads of a task cannot be", "THREADS:NODE of each task",
+           "a Paraver trace with several threads of a task (OpenMP, CUDA, OpenCL)", true}))
+    return false;
   std::string_view rest = f.peek();
   if (!rest.starts_with(',')) return true;
   rest = rest.substr(1, rest.find(',', 1) - 1);
   // Of several applications it may be the next one that follows: Extrae parts them so.
   if (applications > 1 && rest.find('(') != std::string_view::npos) return true;
-  if (!is_number(rest)) return f.fail("the number of communicators cannot be", "a number");
+  if (!dimemas::is_number(rest)) return f.fail("the number of communicators cannot be", "a number");
   communicators = number_of(rest);
   return true;
 }
