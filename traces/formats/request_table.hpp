@@ -1,5 +1,5 @@
 // The outstanding requests of one rank, found by (source, destination, tag) in order of issue: how SimGrid's
-// time-independent text names the request that a wait completes.
+// time-independent text and Dimemas' traces name the request that a wait completes.
 //
 // Up to kLinear requests a scan from the oldest is fastest; beyond, a hash map of queues keeps every
 // operation O(1), so that no order of waits makes a large trace quadratic.
