@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <ranges>
 #include <set>
 
 #include "traces/formats/liballprof/parts.hpp"
@@ -278,14 +277,20 @@ bool CommMaker::goes_with_an_open_one(const CommUse& mine, const Expected& e) {
   };
   const Traffic t = traffic(mine, other);
   // Of very many the next ones: each of the others is compared with as many.
-  constexpr std::ptrdiff_t kMostAsked = 64;
-  return std::ranges::any_of(ranks_[rank].open_uses | std::views::take(kMostAsked), [&](LocalComm v) {
+  constexpr std::size_t kMostAsked = 64;
+  const auto goes = [&](LocalComm v) {
     const CommUse& theirs = use(rank, v);
     if (theirs.collectives != mine.collectives || !fits(rank, v, g.made[other])) return false;
     const Traffic back = traffic(theirs, e.member);
     return t.sent == back.received && t.sent_tags == back.received_tags && t.received == back.sent &&
            t.received_tags == back.sent_tags;
-  });
+  };
+  std::size_t asked = 0;
+  for (const LocalComm v : ranks_[rank].open_uses) {
+    if (asked++ == kMostAsked) break;
+    if (goes(v)) return true;
+  }
+  return false;
 }
 
 // Whether others used what they made by the call of `a` before what they made by that of `b`: programs mostly do so in one order.
