@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <optional>
-#include <queue>
 #include <unordered_map>
 #include <vector>
+
+#include "traces/formats/request_slots.hpp"
 
 namespace weft::traces {
 
@@ -34,13 +34,7 @@ class RequestTable {
 
   // Issues a request; returns its slot: the smallest free one.
   std::uint32_t add(const Key& key, bool receive, std::int64_t bytes) {
-    std::uint32_t slot = next_slot_;
-    if (free_.empty()) {
-      ++next_slot_;
-    } else {
-      slot = free_.top();
-      free_.pop();
-    }
+    const std::uint32_t slot = slots_.take();
     ++count_;
     Request r{key, slot, bytes, receive, order_++};
     if (count_ <= kLinear && queues_.empty()) {
@@ -98,13 +92,12 @@ class RequestTable {
     }
   };
   void release(std::uint32_t slot) {
-    free_.push(slot);
+    slots_.give(slot);
     --count_;
   }
   std::vector<Request> list_;
   std::unordered_map<Key, std::deque<Request>, Hash> queues_;  // never iterated into a result without sorting
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_;
-  std::uint32_t next_slot_ = 0;
+  RequestSlots slots_;
   std::size_t count_ = 0;
   std::uint64_t order_ = 0;
 };

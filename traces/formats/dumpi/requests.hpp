@@ -7,13 +7,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <optional>
-#include <queue>
 #include <unordered_map>
 #include <vector>
 
+#include "traces/formats/request_slots.hpp"
 #include "traces/op.hpp"
 
 namespace weft::traces::dumpi {
@@ -41,7 +40,7 @@ class Requests {
 
   // A new request under `id`; its slot is set if it has an operation.
   Request& add(std::int64_t id, Request r, bool has_operation) {
-    if (has_operation) r.slot = take_slot();
+    if (has_operation) r.slot = slots_.take();
     ++outstanding_;
     Numbered& those = by_id_[id];
     if (!those.requests.empty()) ++shared_;
@@ -69,7 +68,7 @@ class Requests {
   // `r` is one under `id`.
   void remove(std::int64_t id, Handle r) {
     const auto it = by_id_.find(id);
-    if (r->slot != kNoRequest) free_.push(r->slot);
+    if (r->slot != kNoRequest) slots_.give(r->slot);
     --outstanding_;
     it->second.requests.erase(r);
     if (it->second.requests.empty()) by_id_.erase(it);
@@ -92,15 +91,8 @@ class Requests {
     std::uint64_t call = 0;       // that claimed last; `unclaimed` means nothing to others
     Handle unclaimed;
   };
-  std::uint32_t take_slot() {
-    if (free_.empty()) return next_slot_++;
-    const std::uint32_t slot = free_.top();
-    free_.pop();
-    return slot;
-  }
   std::unordered_map<std::int64_t, Numbered> by_id_;  // never walked into a result without sorting
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_;
-  std::uint32_t next_slot_ = 0;
+  RequestSlots slots_;
   std::uint64_t outstanding_ = 0, shared_ = 0;
 };
 

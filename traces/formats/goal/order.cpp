@@ -120,15 +120,8 @@ void Ordering::write_held() {
 
 void Ordering::post(std::uint32_t v) {
   write_held();
-  std::uint32_t slot = slots_;
-  if (free_slots_.empty()) {
-    ++slots_;
-  } else {
-    slot = free_slots_.top();
-    free_slots_.pop();
-  }
-  too_many_ |= slots_ > kMaxRequestSlots;
-  missing_[v] = slot;
+  missing_[v] = slots_.take();
+  too_many_ |= slots_.made() > kMaxRequestSlots;
   held_ = v;
   state_[v] = State::kPosted;
   ++started_;
@@ -146,7 +139,7 @@ void Ordering::post(std::uint32_t v) {
 void Ordering::finish(std::uint32_t v) {
   const bool was_posted = state_[v] == State::kPosted;
   state_[v] = State::kFinished;
-  if (was_posted) free_slots_.push(missing_[v]);
+  if (was_posted) slots_.give(missing_[v]);
   for (const std::uint32_t w : later_.of(v)) {
     if ((w & kAtStart) != 0) continue;
     if (!was_posted) {

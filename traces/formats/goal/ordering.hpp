@@ -14,6 +14,7 @@
 #include "traces/formats/goal/order.hpp"
 #include "traces/formats/goal/program.hpp"
 #include "traces/formats/goal/schedule.hpp"
+#include "traces/formats/request_slots.hpp"
 
 namespace weft::traces::goal {
 
@@ -155,8 +156,7 @@ class Ordering {
   LeastFirst<std::pair<std::uint32_t, std::uint32_t>> lacking_;  // (lacks, operation); some are out of date
   std::uint64_t lacking_count_ = 0;
   std::array<std::uint64_t, 256> lacking_on_{}, computing_on_{};  // by cpu; ready computations
-  LeastFirst<std::uint32_t> free_slots_;
-  std::uint32_t slots_ = 0;
+  RequestSlots slots_;
   static constexpr std::uint32_t kNone = 0xffffffffu;
   std::uint32_t held_ = kNone;  // posted, but not written: it may turn out to be waited for at once
   std::uint64_t started_ = 0;

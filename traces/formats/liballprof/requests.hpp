@@ -7,12 +7,11 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
-#include <queue>
 #include <vector>
 
 #include "traces/formats/liballprof/comm_log.hpp"
+#include "traces/formats/request_slots.hpp"
 #include "traces/op.hpp"
 
 namespace weft::traces::allprof {
@@ -65,21 +64,15 @@ class Requests {
   }
   [[nodiscard]] bool too_many_named() const { return named_ > kMostNamed; }
 
-  [[nodiscard]] std::uint32_t take_slot() {
-    if (free_.empty()) return next_slot_++;
-    const std::uint32_t slot = free_.top();
-    free_.pop();
-    return slot;
-  }
+  [[nodiscard]] std::uint32_t take_slot() { return slots_.take(); }
   void give_back(std::uint32_t slot) {
-    if (slot != kNoRequest) free_.push(slot);
+    if (slot != kNoRequest) slots_.give(slot);
   }
-  [[nodiscard]] std::uint64_t slots_in_use() const { return next_slot_ - free_.size(); }
+  [[nodiscard]] std::uint64_t slots_in_use() const { return slots_.in_use(); }
 
  private:
   std::map<std::uint64_t, Request> at_;
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_;
-  std::uint32_t next_slot_ = 0;
+  RequestSlots slots_;
   std::uint64_t named_ = 0;
 };
 

@@ -140,7 +140,7 @@ bool Translator::send(const Event& e) {
   r.ordinal = ordinal_++;
   r.comm = op.comm;
   if (!lost) {
-    r.slot = take_slot();
+    r.slot = slots_.take();
     op.request = r.slot;
     push(op);
     if (ahead_ != nullptr) {
@@ -148,7 +148,7 @@ bool Translator::send(const Event& e) {
       while (next_unfinished_ < all.size() && all[next_unfinished_] < r.ordinal) ++next_unfinished_;
       if (next_unfinished_ < all.size() && all[next_unfinished_] == r.ordinal) {
         push({.kind = OpKind::request_free, .comm = op.comm, .request = r.slot});
-        free_slots_.push(r.slot);
+        slots_.give(r.slot);
         r.slot = kNoRequest;
       }
     }
@@ -170,13 +170,6 @@ bool Translator::receive(const Event& e) {
 }
 
 // --- requests ---
-
-std::uint32_t Translator::take_slot() {
-  if (free_slots_.empty()) return next_slot_++;
-  const std::uint32_t slot = free_slots_.top();
-  free_slots_.pop();
-  return slot;
-}
 
 bool Translator::register_request(std::uint64_t id, Request r) {
   if (outstanding_ >= kMaxRequestSlots)
@@ -239,7 +232,7 @@ bool Translator::post(const Event& e, Request::Kind kind) {
   Queued q;
   q.state = State::dead;  // keeps its place, so that both passes count alike
   if (far == nullptr || !far->never) {
-    r.slot = take_slot();
+    r.slot = slots_.take();
     q.state = State::hole;
     q.op.kind = kind == Request::Kind::receive ? OpKind::irecv : r.form;
     q.op.request = r.slot;
@@ -350,7 +343,7 @@ bool Translator::cancel(const Event& e) {
 void Translator::forget_call() {
   done_.clear();
   asked_.clear();
-  for (const std::uint32_t slot : free_later_) free_slots_.push(slot);
+  for (const std::uint32_t slot : free_later_) slots_.give(slot);
   free_later_.clear();
   send_half_.reset();
   recv_half_.reset();

@@ -13,7 +13,6 @@
 #include <deque>
 #include <map>
 #include <optional>
-#include <queue>
 #include <set>
 #include <span>
 #include <unordered_map>
@@ -22,6 +21,7 @@
 #include "traces/formats/otf2/archive.hpp"
 #include "traces/formats/otf2/losses.hpp"
 #include "traces/formats/otf2/vector_sizes.hpp"
+#include "traces/formats/request_slots.hpp"
 #include "traces/trace.hpp"
 
 namespace weft::traces::otf2 {
@@ -146,7 +146,6 @@ class Translator {
   bool send(const Event& e);
   bool receive(const Event& e);
   // requests
-  std::uint32_t take_slot();
   bool register_request(std::uint64_t id, Request r);
   Request* oldest(std::uint64_t id);
   void remove(std::uint64_t id);
@@ -203,8 +202,7 @@ class Translator {
   std::vector<Requests::node_type> spare_;                       // of those that ended, for the next ones
   std::unordered_map<std::uint64_t, std::deque<Request>> same_;  // those after it: MPI uses handles again
   std::uint64_t outstanding_ = 0, ordinal_ = 0;
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> free_slots_;
-  std::uint32_t next_slot_ = 0;
+  RequestSlots slots_;
   std::size_t next_far_ = 0, next_unfinished_ = 0;
   // communicators
   std::unordered_map<std::uint32_t, Here> here_;
