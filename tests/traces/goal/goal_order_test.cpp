@@ -6,6 +6,7 @@
 #include <map>
 
 #include "tests/traces/trace_testing.hpp"
+#include "traces/formats/goal/file_order.hpp"
 #include "traces/formats/goal/order.hpp"
 
 namespace weft::traces::goal_order_test {
@@ -156,6 +157,72 @@ TEST(GoalOrder, AProgramStartsEveryOperationWhenItsScheduleDoes) {
   EXPECT_GT(seen["exact"], 1500);
   EXPECT_GT(seen["open"], 500);
   EXPECT_GT(seen["refused"], 500);
+}
+
+struct Written {
+  bool one = false;  // the schedule has one order, which is:
+  std::vector<PlainOp> ops;
+  std::vector<std::string> lines;
+};
+
+template <class Put>
+Written written(const Put& put) {
+  TraceHeader header;
+  header.ranks = 1;
+  MemoryTrace trace(header);
+  (void)trace.add_source("F");
+  goal::Program program(trace, RankId(0), 0);
+  program.hold_back();
+  Written w;
+  w.one = put(program);
+  if (!w.one) return w;
+  program.hand_over();
+  w.ops = *read_rank(trace, 0);
+  for (std::size_t i = 0; i < w.ops.size(); ++i) w.lines.push_back(trace.position(RankId(0), i));
+  return w;
+}
+
+// As a program before it was a schedule, and then changed at a place or two: each operation after the start or the end of some of the last ones.
+Schedule random_chain(Rng& rng, std::size_t n) {
+  Schedule s;
+  const bool computes = rng.below(2) == 0;
+  for (std::uint32_t v = 0; v < n; ++v) {
+    Operation op{.size = rng.below(3), .line = v, .kind = static_cast<Kind>(1 + rng.below(computes ? 3 : 2))};
+    s.ops.push_back(op);
+    const std::uint32_t back = std::min<std::uint32_t>(v, 1 + static_cast<std::uint32_t>(rng.below(3)));
+    for (std::uint32_t e = v - back; e < v; ++e)
+      if (rng.below(8) != 0)
+        s.dependencies.push_back({v, e | (rng.below(3) == 0 ? Dependency::kAtStart : 0)});
+  }
+  return s;
+}
+
+TEST(GoalOrder, WhatTheFileHasInOrderIsInTheOneOrder) {
+  Rng rng(seed_or(15));
+  std::map<std::string, int> seen;
+  const goal::Place place = [](const Operation& op) { return std::to_string(op.line); };
+  for (int round = 0; round < 40000; ++round) {
+    SCOPED_TRACE(fmt::format("round {} of seed {}", round, seed_or(15)));
+    const std::size_t n = 1 + rng.below(8);
+    Schedule s = round % 4 == 0 ? random_schedule(rng, n, 1) : random_chain(rng, n);
+    goal::drop_doubles(s.dependencies);
+    const Written straight = written([&](goal::Program& out) { return goal::put_in_file_order(s, out); });
+    const Written reference = written([&](goal::Program& out) {
+      Schedule copy = s;
+      const goal::Graph graph(copy);
+      const auto one = goal::put_in_its_order(s.ops, graph, place, out);
+      EXPECT_TRUE(one);
+      return one && *one;
+    });
+    ++seen[straight.one ? "straight" : reference.one ? "by queues" : "open"];
+    if (!straight.one) continue;
+    ASSERT_TRUE(reference.one);
+    ASSERT_EQ(straight.ops, reference.ops);
+    ASSERT_EQ(straight.lines, reference.lines);
+  }
+  EXPECT_GT(seen["straight"], 10000);
+  EXPECT_GT(seen["by queues"], 1000);
+  EXPECT_GT(seen["open"], 5000);
 }
 
 }  // namespace

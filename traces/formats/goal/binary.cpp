@@ -88,19 +88,19 @@ class BinaryReader {
 };
 
 Result<void> BinaryReader::node(std::uint32_t index, const char* at) {
-  counts_.push_back(get<std::uint32_t>(at));
+  counts_[index] = get<std::uint32_t>(at);
   const auto kind = get<std::uint8_t>(at);
-  Operation op{.line = index};
+  Operation& op = schedule_.ops[index];
+  op.line = index;
   op.peer = get<std::uint32_t>(at);
   op.size = get<std::uint64_t>(at);
   op.tag = get<std::uint32_t>(at);
   op.cpu = get<std::uint8_t>(at);
   op.nic = get<std::uint8_t>(at);
   for (std::vector<Range>* const ranges : {&after_end_, &after_start_}) {
-    Range r;
+    Range& r = (*ranges)[index];
     r.count = get<std::uint32_t>(at);
     r.first = get<std::uint32_t>(at);
-    ranges->push_back(r);
   }
   if (kind < 1 || kind > 3)
     return bad_node(index, "no node has this kind", kind, "1 (send), 2 (recv) or 3 (calc)");
@@ -125,7 +125,6 @@ Result<void> BinaryReader::node(std::uint32_t index, const char* at) {
       return e;
     }
   }
-  schedule_.ops.push_back(op);
   return {};
 }
 
@@ -195,12 +194,9 @@ Result<void> BinaryReader::block(std::uint64_t start, std::uint64_t end) {
     return e;
   }
   schedule_.clear();
-  counts_.clear();
-  counts_.reserve(nodes);
-  for (auto* const v : {&after_end_, &after_start_}) {
-    v->clear();
-    v->reserve(nodes);
-  }
+  schedule_.ops.resize(nodes);
+  counts_.resize(nodes);
+  for (auto* const v : {&after_end_, &after_start_}) v->resize(nodes);
   for (std::uint32_t v = 0; v < nodes; v += kNodesAtOnce) {
     const std::uint32_t count = std::min<std::uint32_t>(kNodesAtOnce, nodes - v);
     WEFT_ASSIGN(const char* from, load(node_offset(v), count * kNodeBytes));

@@ -1,76 +1,65 @@
 #include "traces/formats/goal/graph.hpp"
 
-#include <span>
-#include <vector>
-
-#include "traces/formats/goal/order.hpp"
-#include "traces/formats/goal/ordering.hpp"
-#include "traces/tasks.hpp"
+#include <algorithm>
 
 namespace weft::traces::goal {
 namespace {
 
-constexpr std::size_t kMostRequired = 1u << 17;  // by one task
+// Files name the dependencies of an operation after it, so mostly they are in order but for those of one operation.
+template <class Order>
+void sort_dependencies(std::vector<Dependency>& all, Order order) {
+  if (!std::ranges::is_sorted(all, {}, &Dependency::later)) {
+    std::ranges::sort(all, order);
+    return;
+  }
+  for (auto from = all.begin(); from != all.end();) {
+    const auto end =
+        std::find_if(from, all.end(), [&](const Dependency& d) { return d.later != from->later; });
+    std::sort(from, end, order);
+    from = end;
+  }
+}
 
 }  // namespace
 
-Result<void> put_as_tasks(Schedule& schedule, const Place& place, Program& out) {
-  const std::vector<Operation>& ops = schedule.ops;
-  if (ops.empty()) return {};
-  if (ops.size() > static_cast<std::size_t>(kMaxTasks)) {
-    Error e = not_supported("more than 2^30 operations of a rank that have no one order");
-    e.where = place(ops.front());
-    return e;
-  }
-  drop_doubles(schedule.dependencies);
-  const Ends later(schedule.dependencies, ops.size(), false),
-      earlier(schedule.dependencies, ops.size(), true);
-  std::vector<std::uint32_t> lacks(ops.size(), 0), number(ops.size(), 0);
-  for (const Dependency& d : schedule.dependencies) ++lacks[d.later];
-  std::vector<Dependency>().swap(schedule.dependencies);
-  LeastFirst<std::uint32_t> next;
-  for (std::uint32_t v = 0; v < ops.size(); ++v)
-    if (lacks[v] == 0) next.push(v);
-  std::uint32_t written = 0, done = 0;  // tasks, operations
-  std::vector<std::int64_t> list;
-  while (!next.empty()) {
-    const std::uint32_t v = next.top();
-    next.pop();
-    const Operation& o = ops[v];
-    const auto requires_some = [&](std::span<const std::uint32_t> some) {
-      list.assign(1, o.cpu);
-      for (const std::uint32_t e : some) {
-        const std::int64_t up = std::int64_t{written} - number[e & ~Dependency::kAtStart];
-        list.push_back((e & Dependency::kAtStart) != 0 ? -up : up);
+void drop_doubles(std::vector<Dependency>& all) {
+  const auto key = [](const Dependency& d) {
+    return static_cast<std::uint64_t>(d.later) << 32 | (d.earlier << 1 | d.earlier >> 31);
+  };
+  const auto order = [key](const Dependency& a, const Dependency& b) { return key(a) < key(b); };
+  const auto not_before = [key](const Dependency& a, const Dependency& b) {
+    return key(a) >> 1 >= key(b) >> 1;
+  };
+  if (std::ranges::adjacent_find(all, not_before) == all.end()) return;  // mostly
+  sort_dependencies(all, order);
+  const auto same = [key](const Dependency& a, const Dependency& b) { return key(a) >> 1 == key(b) >> 1; };
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+}
+
+Graph::Graph(Schedule& s)
+    : later(s.dependencies, s.ops.size(), false),
+      earlier(s.dependencies, s.ops.size(), true),
+      required(s.ops.size(), 0) {
+  for (const Dependency& d : s.dependencies) ++required[d.later];
+  std::vector<Dependency>().swap(s.dependencies);
+}
+
+// From an operation that never started, back along what never started, one comes round.
+Error circle(const std::vector<Operation>& ops, const Graph& graph, const Place& place,
+             const std::function<bool(std::uint32_t)>& never) {
+  std::uint32_t v = 0;
+  while (!never(v)) ++v;
+  std::vector<bool> seen(ops.size(), false);
+  while (!seen[v]) {
+    seen[v] = true;
+    for (const std::uint32_t e : graph.earlier.of(v))
+      if (never(e & ~Dependency::kAtStart)) {
+        v = e & ~Dependency::kAtStart;
+        break;
       }
-    };
-    // A list has its limits: computations of no time stand for parts of those that are longer.
-    auto required = earlier.of(v);
-    std::int64_t hubs = 0;
-    for (; required.size() > kMostRequired; required = required.subspan(kMostRequired), ++hubs, ++written) {
-      requires_some(required.first(kMostRequired));
-      out.add({.kind = OpKind::task_compute}, list, o.line);
-    }
-    requires_some(required);
-    for (std::int64_t up = 1; up <= hubs; ++up) list.push_back(up);
-    number[v] = written++;
-    ++done;
-    Op op{.kind = OpKind::task_compute, .amount = static_cast<std::int64_t>(o.size) * 1000};
-    if (o.kind != Kind::kCalc)
-      op = {.kind = o.kind == Kind::kSend ? OpKind::task_send : OpKind::task_recv,
-            .peer = o.peer == kAny ? kAnySource : static_cast<std::int32_t>(o.peer),
-            .tag = o.tag == kAny ? kAnyTag : static_cast<std::int32_t>(o.tag),
-            .amount = static_cast<std::int64_t>(o.size)};
-    out.add(op, list, o.line);
-    for (const std::uint32_t e : later.of(v)) {
-      const std::uint32_t w = e & ~Dependency::kAtStart;
-      if (--lacks[w] == 0) next.push(w);
-    }
   }
-  if (done < ops.size()) return circle(ops, earlier, place, [&](std::uint32_t v) { return lacks[v] > 0; });
-  out.add({.kind = OpKind::task_wait}, ops.back().line);
-  out.flush();
-  return {};
+  return bad_input(place(ops[v]), "the operation requires, along others, itself", {},
+                   "dependencies without a circle");
 }
 
 }  // namespace weft::traces::goal

@@ -15,7 +15,10 @@
 
 #include <cstdint>
 
+#include <vector>
 #include "core/result.hpp"
+
+#include "traces/formats/goal/graph.hpp"
 #include "traces/formats/goal/program.hpp"
 #include "traces/formats/goal/schedule.hpp"
 
@@ -27,16 +30,14 @@ struct Open {
   Operation first;  // before the first of them
 };
 
-// Leaves one of several dependencies between the same two operations: that on the end, if there is one.
-void drop_doubles(std::vector<Dependency>& all);
-
 // Puts the schedule of one rank in order, into `out`. It takes the dependencies out of `schedule`: their memory is free
-// before the rest is needed. Errors: kBadInput (dependencies that go round in a circle), kNotSupported (cpus side by
+// before the rest is needed. REQUIRES: dependencies without doubles. Errors: kBadInput (dependencies that go round in a circle), kNotSupported (cpus side by
 // side, too many requests).
 [[nodiscard]] Result<Open> put_in_order(Schedule& schedule, const Place& place, Program& out);
 
 // The same if the schedule has one order only; false where it leaves some open, or cpus run side by side: then `out` is to be thrown away.
 // Errors: kBadInput, kNotSupported (too many requests).
-[[nodiscard]] Result<bool> put_in_its_order(Schedule& schedule, const Place& place, Program& out);
+[[nodiscard]] Result<bool> put_in_its_order(const std::vector<Operation>& ops, const Graph& graph,
+                                            const Place& place, Program& out);
 
 }  // namespace weft::traces::goal

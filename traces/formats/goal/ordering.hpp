@@ -11,43 +11,13 @@
 #include <vector>
 
 #include "core/result.hpp"
+#include "traces/formats/goal/graph.hpp"
 #include "traces/formats/goal/order.hpp"
+#include "traces/formats/goal/posts.hpp"
 #include "traces/formats/goal/program.hpp"
 #include "traces/formats/goal/schedule.hpp"
-#include "traces/formats/request_slots.hpp"
 
 namespace weft::traces::goal {
-
-template <class T>
-using LeastFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
-
-// Who stands at the other end of each dependency of each operation. An end is the other operation, with kAtStart where
-// a start is enough.
-class Ends {
- public:
-  Ends(const std::vector<Dependency>& all, std::size_t operations, bool of_later) : from_(operations + 1, 0) {
-    const auto key = [of_later](const Dependency& d) {
-      return of_later ? d.later : d.earlier & ~Dependency::kAtStart;
-    };
-    for (const Dependency& d : all) ++from_[key(d) + 1];
-    for (std::size_t i = 1; i < from_.size(); ++i) from_[i] += from_[i - 1];
-    ends_.resize(all.size());
-    std::vector<std::uint32_t> next(from_.begin(), from_.end() - 1);
-    for (const Dependency& d : all)
-      ends_[next[key(d)]++] = of_later ? d.earlier : d.later | (d.earlier & Dependency::kAtStart);
-  }
-  [[nodiscard]] std::span<const std::uint32_t> of(std::uint32_t v) const {
-    return {ends_.data() + from_[v], ends_.data() + from_[v + 1]};
-  }
-
- private:
-  std::vector<std::uint32_t> from_;
-  std::vector<std::uint32_t> ends_;
-};
-
-// That dependencies go round in a circle: `never` tells of each operation whether it could not start. REQUIRES: one could not.
-[[nodiscard]] Error circle(const std::vector<Operation>& ops, const Ends& earlier, const Place& place,
-                           const std::function<bool(std::uint32_t)>& never);
 
 // Who wants to know what an Ordering does.
 class Watcher {
@@ -61,22 +31,19 @@ class Watcher {
 
 class Ordering {
  public:
-  // `s` keeps its operations and loses its dependencies: their memory is free before the rest is needed. All of them, and
-  // `watcher` if there is one, outlive it.
-  Ordering(Schedule& s, const Place& place, Program& out, Watcher* watcher = nullptr)
-      : ops_(s.ops),
+  // All of them, and `watcher` if there is one, outlive it.
+  Ordering(const std::vector<Operation>& ops, const Graph& graph, const Place& place, Program& out,
+           Watcher* watcher = nullptr)
+      : ops_(ops),
+        graph_(graph),
         place_(place),
         out_(out),
+        posts_(ops, missing_, out),
         watcher_(watcher),
-        later_(s.dependencies, s.ops.size(), false),
-        earlier_(s.dependencies, s.ops.size(), true),
-        missing_(s.ops.size(), 0),
-        lacks_(s.ops.size(), 0),
-        asked_(s.ops.size(), 0),
-        state_(s.ops.size(), State::kBlocked) {
-    for (const Dependency& d : s.dependencies) ++missing_[d.later];
-    std::vector<Dependency>().swap(s.dependencies);
-  }
+        missing_(graph.required),
+        lacks_(ops.size(), 0),
+        asked_(ops.size(), 0),
+        state_(ops.size(), State::kBlocked) {}
   // Before begin(): it stops, with an error that is nobody's, at the first place where the schedule leaves open what is next or cpus
   // would have to compute side by side; also where a cpu has a choice among what is ready at different instants, which tasks have
   // in the order in which they came (replay/ranks/tasks.hpp): computations, and sends after others beside them.
@@ -92,13 +59,13 @@ class Ordering {
   // visit(message) for each that v lacks. REQUIRES: is_lacking(v).
   template <class F>
   void each_lacked(std::uint32_t v, F visit) const {
-    for (const std::uint32_t e : earlier_.of(v))
+    for (const std::uint32_t e : graph_.earlier.of(v))
       if ((e & Dependency::kAtStart) == 0 && state_[e] == State::kPosted) visit(e);
   }
   // visit(operation) for each that requires the end of v.
   template <class F>
   void each_requiring(std::uint32_t v, F visit) const {
-    for (const std::uint32_t e : later_.of(v))
+    for (const std::uint32_t e : graph_.later.of(v))
       if ((e & Dependency::kAtStart) == 0) visit(e);
   }
   // Waits for what v lacks. REQUIRES: is_lacking(v).
@@ -127,9 +94,7 @@ class Ordering {
   void start_computation(std::uint32_t v);
   Result<void> compute(std::uint32_t v);
   void finish(std::uint32_t v);
-  void write_held();
-  void write_waits(std::vector<std::uint32_t>& posted, std::uint32_t line);
-  [[nodiscard]] Op message(std::uint32_t v, bool blocking) const;
+  void wait(std::uint32_t line);
   Result<void> note_open(std::uint32_t v) {
     if (stops_) return stop(not_supported("an order that is open"));
     if (open_.places++ == 0) open_.first = ops_[v];
@@ -142,10 +107,11 @@ class Ordering {
   [[nodiscard]] Error side_by_side(std::uint32_t v) const;
 
   const std::vector<Operation>& ops_;
+  const Graph& graph_;
   const Place& place_;
   Program& out_;
+  Posts posts_;
   Watcher* watcher_;
-  Ends later_, earlier_;
   std::vector<std::uint32_t> missing_;  // by operation; once it is posted its request
   std::vector<std::uint32_t> lacks_;    // messages that are under way and that it requires
   std::vector<std::uint32_t> asked_;    // of a message: how many lacking operations require it
@@ -156,14 +122,10 @@ class Ordering {
   LeastFirst<std::pair<std::uint32_t, std::uint32_t>> lacking_;  // (lacks, operation); some are out of date
   std::uint64_t lacking_count_ = 0;
   std::array<std::uint64_t, 256> lacking_on_{}, computing_on_{};  // by cpu; ready computations
-  RequestSlots slots_;
   static constexpr std::uint32_t kNone = 0xffffffffu;
-  std::uint32_t held_ = kNone;  // posted, but not written: it may turn out to be waited for at once
   std::uint64_t started_ = 0;
   std::vector<std::uint32_t> waits_;
-  std::vector<std::int64_t> list_;
   Open open_;
-  bool too_many_ = false;
   bool stops_ = false, stopped_ = false;
   bool sending_ = false;  // what becomes ready does so through the start of a send
 };

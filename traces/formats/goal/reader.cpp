@@ -13,8 +13,9 @@
 #include "core/counted.hpp"
 #include "core/files/input_file.hpp"
 #include "traces/formats.hpp"
+#include "traces/formats/goal/as_tasks.hpp"
 #include "traces/formats/goal/binary.hpp"
-#include "traces/formats/goal/graph.hpp"
+#include "traces/formats/goal/file_order.hpp"
 #include "traces/formats/goal/order.hpp"
 #include "traces/formats/goal/text.hpp"
 #include "traces/formats/goal/together.hpp"
@@ -87,6 +88,7 @@ class Import {
     }
     most_cpus_ = std::max(most_cpus_, cpus.count());
     operations_ += schedule.ops.size();
+    goal::drop_doubles(schedule.dependencies);
     goal::Program program(*trace_, RankId(rank), source_of(rank));
     if (!one_order_) return add_as_it_is(rank, schedule, place, program, cpus.count());
     WEFT_ASSIGN(const goal::Open open, goal::put_in_order(schedule, place, program));
@@ -97,19 +99,24 @@ class Import {
   // In its order, if it has one and needs one cpu, else as a graph: messages take processor time, each of its cpu.
   Result<void> add_as_it_is(std::uint32_t rank, goal::Schedule& schedule, const goal::Place& place,
                             goal::Program& program, std::size_t cpus) {
+    program.hold_back();
+    if (cpus <= 1 && goal::put_in_file_order(schedule, program)) {
+      program.hand_over();
+      return {};
+    }
+    program.throw_away();
+    const goal::Graph graph(schedule);
     if (cpus <= 1) {
-      std::vector<goal::Dependency> dependencies = schedule.dependencies;
       program.hold_back();
-      WEFT_ASSIGN(const bool one, goal::put_in_its_order(schedule, place, program));
+      WEFT_ASSIGN(const bool one, goal::put_in_its_order(schedule.ops, graph, place, program));
       if (one) {
         program.hand_over();
         return {};
       }
       program.throw_away();
-      schedule.dependencies = std::move(dependencies);
     }
     if (graphs_++ == 0) first_graph_ = rank;
-    return goal::put_as_tasks(schedule, place, program);
+    return goal::put_as_tasks(schedule.ops, graph, place, program);
   }
   std::uint32_t source_of(std::uint32_t rank) {
     return binary_ ? trace_->add_source(fmt::format("{} (rank {}, node)", path_, rank)) : 0;

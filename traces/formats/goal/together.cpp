@@ -124,7 +124,8 @@ class RankOrder final : public Watcher {
         ++not_there_[d.later];
     there_.assign(ops_.size(), false);
     awaited_.assign(ops_.size(), false);
-    ordering_.emplace(schedule, place_, program_, this);
+    graph_.emplace(schedule);
+    ordering_.emplace(ops_, *graph_, place_, program_, this);
   }
   void posted(std::uint32_t v) override;
   void lacking(std::uint32_t v) override {
@@ -156,6 +157,7 @@ class RankOrder final : public Watcher {
   Program program_;
   // Errors are those of the order of the file, which came before.
   Place place_ = [](const Operation&) { return std::string(); };
+  std::optional<Graph> graph_;
   std::optional<Ordering> ordering_;
   std::vector<std::uint32_t> not_there_;    // messages that an operation requires and that are not there
   std::vector<bool> there_, awaited_;       // messages
