@@ -21,20 +21,40 @@ constexpr std::size_t kNoRow = ~std::size_t{0};
 constexpr std::size_t kRanksInSummary = 3;  // that wait, where they are no cycle
 constexpr std::size_t kPeersInText = 10;
 
+// "from 3 tag 7 on world"
+std::string from(std::int32_t peer, std::int32_t tag, const std::string& comm) {
+  return fmt::format("from {} {} on {}", peer == traces::kAnySource ? "any source" : std::to_string(peer),
+                     tag == traces::kAnyTag ? "any tag" : fmt::format("tag {}", tag), comm);
+}
+std::string to(std::int64_t bytes, std::int32_t peer, std::int32_t tag, const std::string& comm) {
+  return fmt::format("of {} bytes to {} tag {} on {}", bytes, peer, tag, comm);
+}
+
 // "recv from 3 tag 7 on world"
 std::string describe(const Op& op, const Communicators& comms) {
   std::string s(traces::op_name(op.kind));
-  const std::string comm = " on " + comms.name(op.comm.index());
-  const std::string peer = op.peer == traces::kAnySource ? "any source" : std::to_string(op.peer);
-  const std::string tag = op.tag == traces::kAnyTag ? "any tag" : fmt::format("tag {}", op.tag);
+  const std::string& comm = comms.name(op.comm.index());
   if (traces::is_send(op.kind))
-    s += fmt::format(" of {} bytes to {} {}{}", op.amount, op.peer, tag, comm);
+    s += " " + to(op.amount, op.peer, op.tag, comm);
   else if (op.kind == OpKind::recv || (op.kind >= OpKind::probe && op.kind <= OpKind::improbe))
-    s += fmt::format(" from {} {}{}", peer, tag, comm);
+    s += " " + from(op.peer, op.tag, comm);
   else if (traces::is_collective(op.kind) || traces::is_comm_create(op.kind))
-    s += comm;
+    s += " on " + comm;
   return s;
 }
+
+// What a rank does of a message.
+struct Side {
+  bool send = false;
+  std::uint32_t comm = 0;
+  std::int32_t peer = 0, tag = 0;
+  std::int64_t bytes = 0;
+};
+Side send_side(const Message& m) {
+  return {true, m.context, static_cast<std::int32_t>(m.dst), m.tag, m.bytes};
+}
+Side receive_side(const Message& m) { return {false, m.context, static_cast<std::int32_t>(m.src), m.tag}; }
+Side receive_side(const PostedRecv& v) { return {false, v.context, v.source, v.tag}; }
 
 // The ranks that did not end, and where each stands.
 class Blocked {
@@ -46,8 +66,8 @@ class Blocked {
   }
   [[nodiscard]] std::size_t row(std::uint32_t rank) const { return row_[rank]; }
 
-  // `rank` waits for `peer`, if what `t` names must be waited for. `sends`: to send there what the program itself sends.
-  void waits_for(std::uint32_t rank, Target t, std::uint32_t peer, bool sends = false) {
+  // `rank` waits for `side` of a message, posted then, if `t`, who is told that it is over, must be waited for.
+  void waits_for(std::uint32_t rank, Target t, const Side& side, Instant posted) {
     if (t.value == Target::kNobody || row_[rank] == kNoRow) return;
     const bool of_collective = t.is_activity() && !t.is_task();
     if (of_collective) {
@@ -56,8 +76,27 @@ class Blocked {
     } else if (!t.is_activity() && !at_.waits.is_awaited(rank, t)) {
       return;
     }
-    waits(rank).push_back(RankId(peer));
-    if (sends && !of_collective && tests_[row_[rank]]) first_test_ = std::min(first_test_, row_[rank]);
+    if (side.peer >= 0) waits(rank).push_back(RankId(static_cast<std::uint32_t>(side.peer)));
+    if (of_collective) return;
+    Stand& stand = stands_[row_[rank]];
+    if (stand.lacks++ == 0 || posted < stand.posted) {
+      stand.first = side;
+      stand.posted = posted;
+    }
+    if (side.send && stand.tests) first_test_ = std::min(first_test_, row_[rank]);
+  }
+  // Completions and task_wait name no message: what they wait for does, that which was posted first.
+  void name_what_is_waited_for() {
+    for (std::size_t i = 0; i < stands_.size(); ++i) {
+      const Stand& stand = stands_[i];
+      if (!stand.completes || stand.lacks == 0) continue;
+      std::string& text = report_.blocked[i].op;
+      const Side& side = stand.first;
+      const std::string& comm = at_.comms.name(side.comm);
+      text += side.send ? " for its send " + to(side.bytes, side.peer, side.tag, comm)
+                        : " for its receive " + from(side.peer, side.tag, comm);
+      if (stand.lacks > 1) text += fmt::format(" and {} more", stand.lacks - 1);
+    }
   }
   // With repetitions.
   std::vector<RankId>& waits(std::uint32_t rank) { return report_.blocked[row_[rank]].waits_for; }
@@ -73,20 +112,29 @@ class Blocked {
     b.rank = RankId(r);
     b.op_index = k.pc;
     b.position = at_.ranks.position(r);
-    bool tests = false;
+    Stand stand;
     if (auto op = k.program.at(k.pc); op && *op != nullptr) {
       b.op = describe(**op, at_.comms);
-      tests = traces::is_test((*op)->kind);
+      stand.tests = traces::is_test((*op)->kind);
+      stand.completes = traces::is_completion((*op)->kind) || (*op)->kind == OpKind::task_wait;
     }
-    tests_.push_back(tests);
+    stands_.push_back(stand);
     row_[r] = report_.blocked.size();
     report_.blocked.push_back(std::move(b));
   }
 
+  // The operation of a row of report_.blocked.
+  struct Stand {
+    bool tests = false, completes = false;
+    std::size_t lacks = 0;  // messages of its own that are not over, not those of a collective
+    Side first;             // of them
+    Instant posted;
+  };
+
   const Standstill& at_;
   DeadlockReport& report_;
   std::vector<std::size_t> row_;  // of report_.blocked, by rank
-  std::vector<bool> tests_;       // by row: its operation is a test
+  std::vector<Stand> stands_;
   std::size_t first_test_ = kNoRow;
 };
 
@@ -95,14 +143,14 @@ void find_waits(const Standstill& at, Blocked& blocked) {
   for (std::uint32_t i = 0; i < live_messages.size(); ++i) {
     if (!live_messages[i]) continue;
     const Message& m = at.messages[i];
-    blocked.waits_for(m.src, m.send_target, m.dst, true);
-    if ((m.state & kMatched) != 0) blocked.waits_for(m.dst, m.recv_target, m.src);
+    blocked.waits_for(m.src, m.send_target, send_side(m), m.posted);
+    if ((m.state & kMatched) != 0) blocked.waits_for(m.dst, m.recv_target, receive_side(m), m.posted);
   }
   const auto live_recvs = at.matcher.receives().live_rows();
   for (std::uint32_t i = 0; i < live_recvs.size(); ++i) {
     if (!live_recvs[i]) continue;
     const PostedRecv& v = at.matcher.receives()[i];
-    if (v.source >= 0) blocked.waits_for(v.rank, v.target, static_cast<std::uint32_t>(v.source));
+    blocked.waits_for(v.rank, v.target, receive_side(v), v.posted);
   }
   for (std::uint32_t r = 0; r < at.ranks.count(); ++r) {
     Rank& k = at.ranks[r];
@@ -154,6 +202,7 @@ DeadlockReport explain_deadlock(const Standstill& at, std::vector<std::string>& 
   DeadlockReport report;
   Blocked blocked(at, report);
   find_waits(at, blocked);
+  blocked.name_what_is_waited_for();
   for (BlockedRank& b : report.blocked) {
     std::sort(b.waits_for.begin(), b.waits_for.end());
     b.waits_for.erase(std::unique(b.waits_for.begin(), b.waits_for.end()), b.waits_for.end());

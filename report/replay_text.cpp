@@ -36,9 +36,9 @@ constexpr RankPart kRankParts[] = {
 
 std::string whole_percent(double ratio) { return fmt::format("{:.0f} %", ratio * 100); }
 
-std::string headline(const predict::RunFacts& run) {
+std::string headline(const predict::RunFacts& run, std::size_t width) {
   const auto& r = *run.result;
-  return replay_answer(run) + "\n" + (r.finished ? "" : deadlock_text(r.deadlock));
+  return wrap(replay_answer(run) + "\n", width) + (r.finished ? "" : deadlock_text(r.deadlock, width));
 }
 
 std::string time_table(const predict::RunFacts& run) {
@@ -207,7 +207,7 @@ std::string model_lines(const predict::RunFacts& run) {
 
 }  // namespace
 
-std::string deadlock_text(const replay::DeadlockReport& deadlock) {
+std::string deadlock_text(const replay::DeadlockReport& deadlock, std::size_t width) {
   const auto line = [&](std::size_t i) { return "  " + deadlock.blocked[i].text() + "\n"; };
   std::string out = fmt::format("{} {} forever", counted(deadlock.blocked.size(), "rank"),
                                 deadlock.blocked.size() == 1 ? "waits" : "wait");
@@ -215,14 +215,14 @@ std::string deadlock_text(const replay::DeadlockReport& deadlock) {
     out += deadlock.cycle.size() == 1 ? "; this one waits for itself:\n"
                                       : "; each of these waits for the next, the last for the first:\n";
     for (const std::size_t i : deadlock.cycle) out += line(i);
-    return out;
+    return wrap(out, width, 4);
   }
   out += "; no cycle among them:\n";
   const std::size_t shown = std::min(deadlock.blocked.size(), kTextBlocked);
   for (std::size_t i = 0; i < shown; ++i) out += line(i);
   if (deadlock.blocked.size() > shown)
     out += fmt::format("  ... and {} more\n", deadlock.blocked.size() - shown);
-  return out;
+  return wrap(out, width, 4);
 }
 
 std::string replay_answer(const predict::RunFacts& run) {
@@ -248,7 +248,7 @@ std::string replay_answer(const predict::RunFacts& run) {
 
 std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& options) {
   const std::size_t width = options.width;
-  std::string out = wrap(headline(run), width);
+  std::string out = headline(run, width);
   if (options.jobs != nullptr) out += "\n" + jobs_text(run, *options.jobs, options.all_links, width);
   for (const std::string& part :
        {time_table(run), cost_table(run, width),

@@ -24,6 +24,6 @@ struct ReplayTextOptions {
 [[nodiscard]] std::string replay_text(const predict::RunFacts& run, const ReplayTextOptions& options);
 // "rank 3 in recv from 0 ... waits for rank 0" line by line: the cycle, or the first blocked ranks if there
 // is none.
-[[nodiscard]] std::string deadlock_text(const replay::DeadlockReport& deadlock);
+[[nodiscard]] std::string deadlock_text(const replay::DeadlockReport& deadlock, std::size_t width);
 
 }  // namespace weft::report

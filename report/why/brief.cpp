@@ -79,7 +79,7 @@ std::string waits_sentence(const predict::RunFacts& run) {
 std::string brief_text(const predict::RunFacts& run, std::size_t width) {
   const auto& r = *run.result;
   std::string out = replay_answer(run) + "\n";
-  if (!r.finished) return wrap(out + deadlock_text(r.deadlock), width);
+  if (!r.finished) return wrap(out, width) + deadlock_text(r.deadlock, width);
   std::string path = explain_path(run) + ".\n";
   path.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(path.front())));
   out += path;

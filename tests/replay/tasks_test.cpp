@@ -196,7 +196,8 @@ TEST(Tasks, ThoseThatWaitForEachOtherAreADeadlock) {
   const ReplayResult r = run(t, crossbar());
   EXPECT_FALSE(r.finished);
   EXPECT_EQ(r.deadlock.cycle.size(), 2u);
-  EXPECT_THAT(r.deadlock.summary(), ::testing::HasSubstr("rank 0 in task_wait"));
+  EXPECT_THAT(r.deadlock.summary(),
+              ::testing::HasSubstr("rank 0 in task_wait for its receive from 1 tag 1 on world (operation 2"));
 }
 
 // ---- Random graphs

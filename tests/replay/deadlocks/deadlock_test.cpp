@@ -160,6 +160,23 @@ TEST(Deadlock, AReceiveThatNothingAnswersIsReportedWithoutACycle) {
                 any.position(RankId(0), 0) + ") waits for something that never comes");
 }
 
+TEST(Deadlock, AWaitSaysForWhatTheFirstThatWasPostedAndIsNotOver) {
+  MemoryTrace t(2);
+  t.p2p(0, OpKind::irecv, traces::kAnySource, traces::kAnyTag, 8, CommId(0), 0);
+  t.p2p(0, OpKind::irecv, 1, 7, 8, CommId(0), 1);
+  t.compute(0, Duration(1'000'000));
+  t.p2p(0, OpKind::issend, 1, 3, 10, CommId(0), 2);
+  t.add(0, {.kind = OpKind::waitall}, {2, 1});
+  t.p2p(1, OpKind::isend, 0, 6, 8, CommId(0), 0);
+  t.p2p(1, OpKind::issend, 0, 3, 10, CommId(0), 1);
+  t.add(1, {.kind = OpKind::wait, .request = 1});
+  const auto r = run(t);
+  ASSERT_EQ(r.deadlock.blocked.size(), 2u);
+  // The receive of any tag has had its message, and nobody waits for it.
+  EXPECT_EQ(r.deadlock.blocked[0].op, "waitall for its receive from 1 tag 7 on world and 1 more");
+  EXPECT_EQ(r.deadlock.blocked[1].op, "wait for its send of 10 bytes to 0 tag 3 on world");
+}
+
 TEST(Deadlock, WithoutACycleTheFirstRanksThatWaitAreNamedAndWhoThatIsFor) {
   MemoryTrace t(14);
   // Rank 0 waits twice for each of rank 2 to 13, rank 1 for 13 and 12; all others but 13 wait for 13, which ends.
@@ -183,8 +200,11 @@ TEST(Deadlock, WithoutACycleTheFirstRanksThatWaitAreNamedAndWhoThatIsFor) {
   const auto at = [&](std::uint32_t rank, std::uint64_t op) { return t.position(RankId(rank), op); };
   EXPECT_EQ(
       r.deadlock.summary(),
-      "deadlock: 13 ranks wait forever; rank 0 in waitall (operation 24, " + at(0, 24) +
-          ") waits for ranks 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more; rank 1 in waitall (operation 2, " +
+      "deadlock: 13 ranks wait forever; rank 0 in waitall for its receive from 13 tag 1 on world and 23 more "
+      "(operation 24, " +
+          at(0, 24) +
+          ") waits for ranks 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more; rank 1 in waitall for its receive "
+          "from 13 tag 1 on world and 1 more (operation 2, " +
           at(1, 2) + ") waits for ranks 12, 13; rank 2 in recv from 13 tag 1 on world (operation 0, " +
           at(2, 0) + ") waits for rank 13; and 10 more");
 }
