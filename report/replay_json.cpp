@@ -161,6 +161,8 @@ Json replay_document(const predict::RunFacts& run, const ReplayJsonOptions& opti
   for (const LinkId l : shown) {
     const auto& use = r.links[l.index()];
     links.push_back(Json{{"name", fabric.link_name(l)},
+                         {"class", fabric.links().class_name(l)},
+                         {"bandwidth_Bps", fabric.links().capacity[l.index()]},
                          {"bytes", use.bytes},
                          {"busy_s", to_seconds(use.busy)},
                          {"utilization", predict::utilization(run, l)},

@@ -138,10 +138,9 @@ std::string link_table(const predict::RunFacts& run, const ReplayTextOptions& op
   const auto& columns = fabric.links();
   for (const LinkId l : links) {
     const auto& use = run.result->links[l.index()];
-    const std::size_t cls = columns.link_class[l.index()];
-    table.add({fabric.link_name(l), cls < columns.class_names.size() ? columns.class_names[cls] : "",
-               show(Bandwidth(columns.capacity[l.index()])), show_bytes(use.bytes), show(use.busy),
-               show_percent(predict::utilization(run, l)), std::to_string(use.peak_flows), show(use.waited)});
+    table.add({fabric.link_name(l), columns.class_name(l), show(Bandwidth(columns.capacity[l.index()])),
+               show_bytes(use.bytes), show(use.busy), show_percent(predict::utilization(run, l)),
+               std::to_string(use.peak_flows), show(use.waited)});
   }
   return table.text(options.width);
 }

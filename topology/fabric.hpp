@@ -47,6 +47,11 @@ struct LinkTable {
   std::vector<std::string> class_names;  // "host", "local", "global", "up1"...
   std::optional<std::uint8_t> fatpipes;  // the class kFatpipe, if there is one
   [[nodiscard]] std::size_t size() const { return capacity.size(); }
+  // "" where links have no classes.
+  [[nodiscard]] std::string class_name(LinkId l) const {
+    const std::size_t c = link_class[l.index()];
+    return c < class_names.size() ? class_names[c] : std::string();
+  }
   [[nodiscard]] bool is_fatpipe(LinkId l) const { return fatpipes && link_class[l.index()] == *fatpipes; }
 };
 

@@ -48,7 +48,7 @@ Result<void> run(const Options& o) {
     const std::size_t l = links[i].index();
     const topology::LinkTable& t = f.links();
     const std::string name = f.link_name(links[i]);
-    const std::string& link_class = t.class_names[t.link_class[l]];
+    const std::string link_class = t.class_name(links[i]);
     narrowest = i == 0 ? t.capacity[l] : std::min(narrowest, t.capacity[l]);
     j["links"].push_back({{"name", name},
                           {"class", link_class},

@@ -34,8 +34,8 @@ TEST(ReplayJson, HasEveryKeyOfTheContract) {
   EXPECT_THAT(keys(j["ranks"][0]), ElementsAre("rank", "finish_s", "compute_s", "send_s", "recv_s", "wait_s",
                                                "collective_s", "causes"));
   EXPECT_THAT(keys(j["regions"][0]), ElementsAre("name", "count", "total_s"));
-  EXPECT_THAT(keys(j["links"][0]),
-              ElementsAre("name", "bytes", "busy_s", "utilization", "peak_flows", "waited_s"));
+  EXPECT_THAT(keys(j["links"][0]), ElementsAre("name", "class", "bandwidth_Bps", "bytes", "busy_s",
+                                               "utilization", "peak_flows", "waited_s"));
   EXPECT_THAT(keys(j["engine"]), IsSupersetOf({"events", "solves", "flows", "wall_s", "peak_rss_bytes"}));
   EXPECT_FALSE(j.contains("error"));
 }
@@ -56,6 +56,8 @@ TEST(ReplayJson, SaysWhatTheResultSays) {
   // 1,000,000 B over 1 GB/s x 2 ms; equal ones in the order of their numbers.
   ASSERT_EQ(j["links"].size(), 3u);
   EXPECT_EQ(j["links"][0]["name"], h.platform.fabric.link_name(LinkId(5)));
+  EXPECT_EQ(j["links"][0]["class"], "host");
+  EXPECT_EQ(j["links"][0]["bandwidth_Bps"], 1e9);
   EXPECT_EQ(j["links"][0]["utilization"], 0.5);
   EXPECT_EQ(j["links"][0]["busy_s"], 0.0011);
   EXPECT_EQ(j["links"][0]["peak_flows"], 3);

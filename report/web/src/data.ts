@@ -45,6 +45,8 @@ export interface RankTimes {
 
 export interface LinkUse {
   name: string;
+  class: string;
+  bandwidth_Bps: number;
   bytes: number;
   busy_s: number;
   utilization: number;

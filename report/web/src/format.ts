@@ -35,6 +35,9 @@ export function seconds(s: number): string {
 export function bytes(b: number): string {
   return scaled(b, 'B');
 }
+export function byteRate(perSecond: number): string {
+  return scaled(perSecond, 'B/s');
+}
 export function flopRate(flops: number): string {
   return scaled(flops, 'flop/s');
 }

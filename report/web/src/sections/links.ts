@@ -1,6 +1,6 @@
 // The links that were used most.
 import type { LinkUse, Run } from '../data';
-import { bytes, percent, seconds } from '../format';
+import { byteRate, bytes, percent, seconds } from '../format';
 import type { Choice, Section } from '../section';
 import { table, type Column } from '../table';
 
@@ -12,6 +12,8 @@ export const links: Section = {
     if (list.length === 0) return false;
     const columns: Column<LinkUse>[] = [
       { title: 'link', value: (l) => l.name },
+      { title: 'class', value: (l) => l.class },
+      { title: 'bandwidth', csv: 'bandwidth_Bps', value: (l) => l.bandwidth_Bps, text: (l) => byteRate(l.bandwidth_Bps) },
       { title: 'bytes', value: (l) => l.bytes, text: (l) => bytes(l.bytes) },
       { title: 'busy', csv: 'busy_s', value: (l) => l.busy_s, text: (l) => seconds(l.busy_s) },
       { title: 'used', csv: 'utilization', value: (l) => l.utilization, text: (l) => percent(l.utilization) },
