@@ -62,7 +62,7 @@ void append_reduce_by_halving(const Blocks& b, const Fold& f, std::uint32_t root
 }
 
 void reduce_binomial(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {
-  if (c.bytes > 0) append_reduce_binomial(c.bytes, {c.ranks, c.root}, me, out);
+  if (c.bytes > 0 || c.empties) append_reduce_binomial(c.bytes, {c.ranks, c.root}, me, out);
 }
 
 void reduce_linear(const CollectiveCall& c, std::uint32_t me, RankSchedule& out) {

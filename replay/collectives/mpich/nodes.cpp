@@ -45,10 +45,12 @@ struct Hierarchy {
   [[nodiscard]] std::uint32_t root_local() const { return shape.local[c.root]; }
 };
 
-// A call without nodes is one on ranks that share none.
+// A call without nodes is one on ranks that share none. MPI_Allreduce comes here without bytes, too: of its parts the reductions
+// within nodes send messages then (MPIR_Reduce, which does not ask whether there is anything, as MPI_Reduce does).
 template <class Body>
 void with_nodes(const CollectiveCall& c, std::uint32_t me, Body body) {
-  if (c.ranks == 1 || (c.bytes == 0 && c.kind != OpKind::barrier)) return;
+  const bool without_bytes = c.kind == OpKind::barrier || c.kind == OpKind::allreduce;
+  if (c.ranks == 1 || (c.bytes == 0 && !without_bytes)) return;
   if (c.nodes != nullptr) return body(Hierarchy{c, *c.nodes, me});
   std::vector<std::uint32_t> hosts(c.ranks);
   for (std::uint32_t r = 0; r < c.ranks; ++r) hosts[r] = r;

@@ -32,7 +32,8 @@ std::string_view among_nodes(const CollectiveCall& c) {
     case OpKind::reduce:
       return c.nonblocking || c.bytes <= mpich::kReduceShort ? "composition_beta" : "composition_alpha";
     case OpKind::allreduce:
-      return c.nonblocking || c.nodes->nodes() == 1 ? "" : "composition_alpha";
+      // Of no bytes on one node: MPIR_Allreduce_intra_smp, which is the same ("avg_msg_size<=0").
+      return c.nonblocking || (c.nodes->nodes() == 1 && c.bytes > 0) ? "" : "composition_alpha";
     case OpKind::scan:
       return c.nodes->consecutive() ? "smp" : "";
     default:
@@ -98,6 +99,7 @@ class MpichRules final : public CollectiveRules {
     return {&library_collective(c.kind, "mpich.", name.empty() ? flat(c) : name)};
   }
   [[nodiscard]] bool sends_empties(const CollectiveCall& c) const override {
+    if (c.kind == OpKind::reduce) return !c.nonblocking && c.among == Among::kNode;  // of an allreduce
     return c.nonblocking && c.kind == OpKind::allreduce;
   }
   [[nodiscard]] bool asks_for_nodes() const override { return true; }
