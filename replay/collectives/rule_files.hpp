@@ -12,11 +12,12 @@
 
 namespace weft::replay::collectives {
 
-// Open MPI, text and JSON: coll_tuned_dynamic_rules_filename.
+// Open MPI, text and JSON: coll_tuned_dynamic_rules_filename. `han`: with it in front.
 [[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> read_openmpi_rules(const std::string& file,
-                                                                                std::string_view text);
+                                                                                std::string_view text,
+                                                                                bool han);
 [[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> read_openmpi_rules(const std::string& file,
-                                                                                const Json& root);
+                                                                                const Json& root, bool han);
 // MPICH: MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE and the same of CH4.
 [[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> read_mpich_rules(const std::string& file,
                                                                               const Json& root);

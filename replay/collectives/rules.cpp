@@ -17,6 +17,24 @@ class DefaultRules final : public CollectiveRules {
   [[nodiscard]] Pick pick(const CollectiveCall& c) const override { return {&default_collective(c)}; }
 };
 
+constexpr std::string_view kBehindHan = "openmpi5:";
+
+Result<std::shared_ptr<const CollectiveRules>> parse_rules(const std::string& path, std::string_view text,
+                                                           bool han) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || text[first] != '{')
+    return collectives::read_openmpi_rules(path, text, han);
+  WEFT_ASSIGN(const collectives::Json root, collectives::parse_json(path, text));
+  for (const auto& m : root.members)
+    if (m.key == "collectives" || m.key == "rule_file_version")
+      return collectives::read_openmpi_rules(path, root, han);
+  if (han)
+    return collectives::bad_rules(path, root.at, "not a file of Open MPI's rules",
+                                  root.members.empty() ? "" : root.members.front().key,
+                                  "one of coll_tuned_dynamic_rules_filename after \"openmpi5:\"");
+  return collectives::read_mpich_rules(path, root);
+}
+
 }  // namespace
 
 NodeShape::NodeShape(std::span<const std::uint32_t> host_by_rank)
@@ -53,40 +71,39 @@ NodeShape::NodeShape(std::span<const std::uint32_t> host_by_rank)
 
 std::string collective_rules_names(std::string_view separator) {
   std::string out = "default";
-  for (const std::string_view name : {"openmpi4", "openmpi5", "mpich", "FILE"})
+  for (const std::string_view name : {"openmpi4", "openmpi5", "mpich", "FILE", "openmpi5:FILE"})
     out.append(separator).append(name);
   return out;
 }
 
 Result<std::shared_ptr<const CollectiveRules>> parse_collective_rules(const std::string& path,
                                                                       std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos || text[first] != '{') return collectives::read_openmpi_rules(path, text);
-  WEFT_ASSIGN(const collectives::Json root, collectives::parse_json(path, text));
-  for (const auto& m : root.members)
-    if (m.key == "collectives" || m.key == "rule_file_version")
-      return collectives::read_openmpi_rules(path, root);
-  return collectives::read_mpich_rules(path, root);
+  return parse_rules(path, text, false);
+}
+
+Result<std::shared_ptr<const CollectiveRules>> parse_rules_behind_han(const std::string& path,
+                                                                      std::string_view text) {
+  return parse_rules(path, text, true);
 }
 
 std::optional<std::string> file_of_collective_rules(std::string_view name) {
   for (const std::string_view built_in : {"", "default", "openmpi4", "openmpi5", "mpich"})
     if (name == built_in) return std::nullopt;
-  return std::string(name);
+  return std::string(name.substr(name.starts_with(kBehindHan) ? kBehindHan.size() : 0));
 }
 
 Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string_view name) {
   using Rules = std::shared_ptr<const CollectiveRules>;
   if (name.empty() || name == "default") return Rules(std::make_shared<DefaultRules>());
   if (name == "openmpi4") return Rules(&openmpi_rules(), [](const CollectiveRules*) {});
-  if (name == "openmpi5") return openmpi_rules_with_han();
+  if (name == "openmpi5") return Rules(&openmpi_rules_with_han(), [](const CollectiveRules*) {});
   if (name == "mpich") return mpich_rules();
-  const std::string path(name);
+  const std::string path = *file_of_collective_rules(name);
   if (!std::ifstream(path))
-    return usage_error("unknown rules for collectives", path, collective_rules_names(", "));
+    return usage_error("unknown rules for collectives", std::string(name), collective_rules_names(", "));
   constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
   WEFT_ASSIGN(const std::string text, read_text(path, kMostBytes));
-  return parse_collective_rules(path, text);
+  return parse_rules(path, text, name.starts_with(kBehindHan));
 }
 
 std::string_view rules_of_library(std::string_view mpi_version) {

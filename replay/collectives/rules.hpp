@@ -75,8 +75,8 @@ class CollectiveRules {
 
 // "default|openmpi4|...": every name, for help and errors.
 [[nodiscard]] std::string collective_rules_names(std::string_view separator);
-// By name, "" for "default", or from a file: Open MPI's dynamic rules (text or JSON), MPICH's selection (JSON). Errors:
-// unknown name, with the known ones; FILE:LINE:COLUMN of what is wrong in a file.
+// By name, "" for "default", or from a file: Open MPI's dynamic rules (text or JSON), MPICH's selection (JSON); "openmpi5:FILE":
+// Open MPI's with HAN in front. Errors: unknown name, with the known ones; FILE:LINE:COLUMN of what is wrong in a file.
 [[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> open_collective_rules(std::string_view name);
 // The file that rules of that name are read from; none: they are built in.
 [[nodiscard]] std::optional<std::string> file_of_collective_rules(std::string_view name);
@@ -86,12 +86,18 @@ class CollectiveRules {
 // The rules of a file of that name and text.
 [[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> parse_collective_rules(const std::string& path,
                                                                                     std::string_view text);
+// ... of Open MPI's file, with HAN in front of it. Errors also: a file of MPICH.
+[[nodiscard]] Result<std::shared_ptr<const CollectiveRules>> parse_rules_behind_han(const std::string& path,
+                                                                                    std::string_view text);
 // Number of the algorithm that Open MPI's fixed table names; 0: it has no table for that kind.
 [[nodiscard]] std::uint8_t openmpi_number(const CollectiveCall& call);
 // Open MPI's fixed rules, which decide about parts of a call where no others are given.
 [[nodiscard]] const CollectiveRules& openmpi_rules();
 // ... with HAN where it comes first.
-[[nodiscard]] std::shared_ptr<const CollectiveRules> openmpi_rules_with_han();
+[[nodiscard]] const CollectiveRules& openmpi_rules_with_han();
+// Whether a call goes to component han, which 5.0 asks before tuned and its files of rules: on several nodes with several
+// ranks on one.
+[[nodiscard]] bool han_comes_first(const CollectiveCall& call);
 [[nodiscard]] std::shared_ptr<const CollectiveRules> mpich_rules();
 
 // Appends rank `me`'s rounds of the algorithm that the rules choose, and returns it.

@@ -327,6 +327,7 @@ TEST_F(JournalTest, FilesOfMapsAndRulesCountAndNothingElse) {
   spill(named, "a file that is called what a host is");
   EXPECT_TRUE(differs(true, "file:" + file, file));
   EXPECT_TRUE(differs(false, file, file));
+  EXPECT_TRUE(differs(false, "openmpi5:" + file, file));
   EXPECT_FALSE(differs(true, "file:" + file, named)) << "its lines name hosts";
   EXPECT_FALSE(differs(false, "default", file));
   const fs::path before = fs::current_path();

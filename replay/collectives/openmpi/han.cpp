@@ -45,19 +45,21 @@ class Han {
   [[nodiscard]] std::int64_t size(std::int64_t s) const { return std::min(each_, c_.bytes - s * each_); }
 
   void low(OpKind kind, std::int64_t bytes, std::uint32_t root, RankSchedule& out) const {
-    append_among(part(kind, bytes, false), shape_.on(shape_.node[me_]), root, local(), out);
+    append_among(part(kind, bytes, false, Among::kNode), shape_.on(shape_.node[me_]), root, local(), out);
   }
   void up(OpKind kind, std::int64_t bytes, bool nonblocking, std::uint32_t root, RankSchedule& out) const {
-    append_among(part(kind, bytes, nonblocking), shape_.with_local(local()), root, shape_.place_up(me_), out);
+    append_among(part(kind, bytes, nonblocking, Among::kNodeRoots), shape_.with_local(local()), root,
+                 shape_.place_up(me_), out);
   }
 
  private:
-  [[nodiscard]] CollectiveCall part(OpKind kind, std::int64_t bytes, bool nonblocking) const {
+  [[nodiscard]] CollectiveCall part(OpKind kind, std::int64_t bytes, bool nonblocking, Among among) const {
     CollectiveCall p = c_;
     p.kind = kind;
     p.bytes = bytes;
     p.element = kind == OpKind::reduce || kind == OpKind::bcast ? element_ : 0;
     p.nonblocking = nonblocking;
+    p.among = among;
     return p;
   }
   const CollectiveCall& c_;

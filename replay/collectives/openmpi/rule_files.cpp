@@ -86,10 +86,13 @@ using RuleTable = std::array<std::vector<CommRule>, traces::kOpKindCount>;
 
 class FileRules final : public CollectiveRules {
  public:
-  // `empties`: as the versions up to 4.1, which read the form that is text.
-  FileRules(RuleTable table, bool spreads, bool empties)
-      : table_(std::move(table)), spreads_(spreads), empties_(empties) {}
+  // `spreads`: some rules ask how ranks are spread. `fixed`: those of the library, with or without HAN. `empties`: as its versions
+  // up to 4.1, which read the form that is text.
+  FileRules(RuleTable table, bool spreads, const CollectiveRules& fixed, bool empties)
+      : table_(std::move(table)), spreads_(spreads), fixed_(fixed), empties_(empties) {}
   [[nodiscard]] Pick pick(const CollectiveCall& c) const override {
+    // Whose parts ask again, without nodes.
+    if (fixed_.asks_for_nodes() && han_comes_first(c)) return fixed_.pick(c);
     for (const CommRule& comm : table_[static_cast<std::size_t>(c.kind)]) {
       if (c.nonblocking || c.ranks < comm.from || c.ranks > comm.to || !spread_as(comm.spread, c)) continue;
       const std::int64_t bytes = rule_bytes(c);
@@ -100,21 +103,22 @@ class FileRules final : public CollectiveRules {
       }
       break;
     }
-    return openmpi_rules().pick(c);
+    return fixed_.pick(c);
   }
   [[nodiscard]] bool sends_empties(const CollectiveCall& c) const override {
-    return (c.nonblocking || empties_) && openmpi_rules().sends_empties(c);
+    return (c.nonblocking || empties_) && fixed_.sends_empties(c);
   }
-  [[nodiscard]] bool asks_for_nodes() const override { return spreads_; }
+  [[nodiscard]] bool asks_for_nodes() const override { return spreads_ || fixed_.asks_for_nodes(); }
 
  private:
   [[nodiscard]] static bool spread_as(Spread s, const CollectiveCall& c) {
     if (s == Spread::kAny) return true;
-    const std::uint32_t nodes = c.nodes == nullptr ? c.ranks : c.nodes->nodes();
+    const std::uint32_t nodes = c.among == Among::kNode ? 1 : c.nodes == nullptr ? c.ranks : c.nodes->nodes();
     return s == Spread::kSingleNode ? nodes == 1 : nodes == c.ranks;
   }
   RuleTable table_;
   bool spreads_;
+  const CollectiveRules& fixed_;
   bool empties_;
 };
 
@@ -148,6 +152,10 @@ class TextReader {
     std::int64_t version = 1;
     skip();
     if (text_.substr(at_).starts_with(kVersion)) {
+      if (at_ > 0)
+        return bad_rules(file_, place_,
+                         "version below the beginning of the file, which Open MPI ignores then", rest(),
+                         "it first of all, before comments and blanks");
       for (std::size_t i = 0; i < kVersion.size(); ++i) step();
       WEFT_ASSIGN(version, number("the version of the file", 1, 2));
     }
@@ -201,7 +209,7 @@ class TextReader {
       WEFT_ASSIGN(const std::int64_t fan, number("a fan in and out", 0, 1 << 20));
       WEFT_ASSIGN(m.pick.segment, number("a segment size", 0, kNoLimit));
       m.pick.fan = static_cast<std::uint32_t>(fan);
-      if (version > 1) {
+      if (version > 1 && digit_on_this_line()) {
         WEFT_ASSIGN(const std::int64_t requests, number("a number of requests", 0, 1 << 20));
         m.pick.at_once = static_cast<std::uint32_t>(requests);
       }
@@ -218,6 +226,10 @@ class TextReader {
       if (!comment && c != ' ' && c != '\t' && c != '\n' && c != '\r') return;
     }
   }
+  [[nodiscard]] bool digit_on_this_line() const {
+    const auto next = text_.find_first_not_of(" \t", at_);
+    return next != std::string_view::npos && text_[next] >= '0' && text_[next] <= '9';
+  }
   [[nodiscard]] std::string rest() const {
     const std::string_view left = text_.substr(at_);
     return std::string(left.substr(0, left.find_first_of(" \t\r\n#")));
@@ -226,8 +238,11 @@ class TextReader {
     skip();
     word_at_ = place_;
     const std::string word = rest();
+    // As "%li" of the library reads them.
+    const bool hex = word.starts_with("0x") || word.starts_with("0X");
+    const int base = hex ? 16 : word.starts_with('0') ? 8 : 10;
     std::int64_t v = 0;
-    const auto r = std::from_chars(word.data(), word.data() + word.size(), v);
+    const auto r = std::from_chars(word.data() + (hex ? 2 : 0), word.data() + word.size(), v, base);
     if (word.empty() || r.ec != std::errc() || r.ptr != word.data() + word.size() || v < least || v > most)
       return bad_rules(file_, place_, fmt::format("not {}", what),
                        word.empty() ? "the end of the file" : word,
@@ -362,19 +377,23 @@ class JsonReader {
   const std::string& file_;
 };
 
+const CollectiveRules& fixed_rules(bool han) { return han ? openmpi_rules_with_han() : openmpi_rules(); }
+
 }  // namespace
 
 Result<std::shared_ptr<const CollectiveRules>> read_openmpi_rules(const std::string& file,
-                                                                  std::string_view text) {
+                                                                  std::string_view text, bool han) {
   WEFT_ASSIGN(RuleTable table, TextReader(file, text).whole());
-  return std::shared_ptr<const CollectiveRules>(std::make_shared<FileRules>(std::move(table), false, true));
+  return std::shared_ptr<const CollectiveRules>(
+      std::make_shared<FileRules>(std::move(table), false, fixed_rules(han), !han));
 }
 
-Result<std::shared_ptr<const CollectiveRules>> read_openmpi_rules(const std::string& file, const Json& root) {
+Result<std::shared_ptr<const CollectiveRules>> read_openmpi_rules(const std::string& file, const Json& root,
+                                                                  bool han) {
   JsonReader reader(file);
   WEFT_ASSIGN(RuleTable table, reader.whole(root));
   return std::shared_ptr<const CollectiveRules>(
-      std::make_shared<FileRules>(std::move(table), reader.spreads, false));
+      std::make_shared<FileRules>(std::move(table), reader.spreads, fixed_rules(han), false));
 }
 
 }  // namespace weft::replay::collectives

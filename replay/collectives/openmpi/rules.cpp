@@ -228,25 +228,6 @@ constexpr Rule kReduceScatterBlock[] = {
   }
 }
 
-// Component han, which 5.0 asks first on several nodes with several ranks on one. All but allreduce and barrier give way
-// where nodes have unequal numbers of ranks.
-[[nodiscard]] bool takes_han(const CollectiveCall& c) {
-  if (c.nodes == nullptr || !c.nodes->hierarchical()) return false;
-  switch (c.kind) {
-    case OpKind::barrier:
-    case OpKind::allreduce:
-      return true;
-    case OpKind::bcast:
-    case OpKind::reduce:
-    case OpKind::allgather:
-    case OpKind::gather:
-    case OpKind::scatter:
-      return c.nodes->even();
-    default:
-      return false;
-  }
-}
-
 class OpenMpiRules final : public CollectiveRules {
  public:
   explicit OpenMpiRules(bool han) : han_(han) {
@@ -260,7 +241,7 @@ class OpenMpiRules final : public CollectiveRules {
   [[nodiscard]] Pick pick(const CollectiveCall& c) const override {
     if (c.kind >= OpKind::neighbor_allgather) return {&default_collective(c)};
     if (c.nonblocking) return {&library_collective(c.kind, "libnbc.", nonblocking(c))};
-    if (han_ && takes_han(c)) return {&library_collective(c.kind, "openmpi.", "han")};
+    if (han_ && han_comes_first(c)) return {&library_collective(c.kind, "openmpi.", "han")};
     return {by_number_[static_cast<std::size_t>(c.kind)][openmpi_number(c)]};
   }
   // 4.1's alltoallv posts a message for every pair, 5.0's not; libnbc does, but for alltoallv and alltoallw.
@@ -297,13 +278,32 @@ std::uint8_t openmpi_number(const CollectiveCall& c) {
   return 0;
 }
 
+// All but allreduce and barrier give way where nodes have unequal numbers of ranks.
+bool han_comes_first(const CollectiveCall& c) {
+  if (c.nonblocking || c.nodes == nullptr || !c.nodes->hierarchical()) return false;
+  switch (c.kind) {
+    case OpKind::barrier:
+    case OpKind::allreduce:
+      return true;
+    case OpKind::bcast:
+    case OpKind::reduce:
+    case OpKind::allgather:
+    case OpKind::gather:
+    case OpKind::scatter:
+      return c.nodes->even();
+    default:
+      return false;
+  }
+}
+
 const CollectiveRules& openmpi_rules() {
   static const OpenMpiRules rules(false);
   return rules;
 }
 
-std::shared_ptr<const CollectiveRules> openmpi_rules_with_han() {
-  return std::make_shared<OpenMpiRules>(true);
+const CollectiveRules& openmpi_rules_with_han() {
+  static const OpenMpiRules rules(true);
+  return rules;
 }
 
 }  // namespace weft::replay

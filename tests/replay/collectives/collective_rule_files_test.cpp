@@ -65,6 +65,23 @@ TEST(OpenMpiRuleFile, VersionTwoHasRequestsAndCountsBytesAsTheLibrarysDynamicRul
   EXPECT_EQ(picked(*r, call(OpKind::scan, 7, 1 << 20)), "openmpi.linear");
 }
 
+// Of 5.0.7: the fifth number of a rule may be absent, and stands on its line; a number is as C's %li reads it.
+TEST(OpenMpiRuleFile, VersionTwoReadsRequestsFromTheLineOfTheirRule) {
+  const auto r = rules_of(
+      "rule-file-version-2\n2\n3 1 2 4\n 0 4 0 0 2 # two\n 800 4 0 0\n 0x400 4 0 0 # none\n 03720 4 0 0\t3\n"
+      "7 1 2 1 0 3 0 1000\n");
+  ASSERT_TRUE(r) << r.error().message();
+  const auto requests = [&](std::int64_t all_blocks) {
+    return (*r)->pick(call(OpKind::alltoall, 8, all_blocks / 8)).at_once;
+  };
+  EXPECT_EQ(requests(792), 2u);
+  EXPECT_EQ(requests(800), 0u);
+  EXPECT_EQ(requests(1024), 0u);
+  EXPECT_EQ(requests(1992), 0u);
+  EXPECT_EQ(requests(2000), 3u);
+  EXPECT_EQ((*r)->pick(call(OpKind::bcast, 8, 8)).segment, 1000);
+}
+
 TEST(OpenMpiRuleFile, SegmentsAndRequestsCutMessagesAsAsked) {
   const auto r =
       rules_of("rule-file-version-2\n3\n7 1 2 1 0 3 0 1000 0\n3 1 2 1 0 4 0 0 2\n11 1 2 1 0 2 3 0 0\n");
@@ -145,6 +162,74 @@ TEST(OpenMpiRuleFile, JsonTakesTheFirstMatchWithBoundsIncluded) {
   const NodeShape apart(std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8});
   c.nodes = &apart;
   EXPECT_EQ(picked(*r, c), "openmpi.chain");
+}
+
+// From 5.0 on HAN comes before the file; its parts, which are smaller and know no nodes, go by it.
+TEST(OpenMpiRuleFile, BehindHanChoosesThePartsAndWhatIsNotHans) {
+  const auto r =
+      parse_rules_behind_han("rules", "3\n7 2 3 1 0 2 0 0  9 1 0 9 0 0\n2 1 0 1 0 4 0 0\n4 1 0 1 0 2 0 0\n");
+  ASSERT_TRUE(r) << r.error().message();
+  EXPECT_TRUE((*r)->asks_for_nodes());
+  const NodeShape even(std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1, 2, 2, 2});
+  const NodeShape uneven(std::vector<std::uint32_t>{0, 0, 0, 0, 1, 1, 1, 2, 2});
+  const auto pick = [&](OpKind kind, const NodeShape* shape, bool nonblocking = false) {
+    CollectiveCall c = call(kind, 9, 800);
+    c.nodes = shape;
+    c.nonblocking = nonblocking;
+    return picked(*r, c);
+  };
+  EXPECT_EQ(pick(OpKind::bcast, &even), "openmpi.han");
+  EXPECT_EQ(pick(OpKind::bcast, &even, true), "libnbc.binomial");
+  EXPECT_EQ(pick(OpKind::bcast, &uneven), "openmpi.scatter_allgather_ring") << "9 ranks";
+  EXPECT_EQ(pick(OpKind::bcast, nullptr), "openmpi.scatter_allgather_ring");
+  EXPECT_EQ(pick(OpKind::allreduce, &uneven), "openmpi.han");
+  EXPECT_EQ(pick(OpKind::barrier, &even), "openmpi.han");
+  EXPECT_EQ(pick(OpKind::alltoallv, &even), "openmpi.pairwise") << "the file has that";
+  CollectiveCall c = call(OpKind::alltoallv, 9, 0);
+  EXPECT_FALSE((*r)->sends_empties(c)) << "5.0 does not";
+  EXPECT_TRUE((*rules_of("0"))->sends_empties(c)) << "4.1 does";
+  EXPECT_EQ(picked(*rules_of("0"), c), picked(Rules(*open_collective_rules("openmpi4")), c));
+  // Chains of three among the nodes and within each: the root sends one message for each.
+  c = call(OpKind::bcast, 9, 800);
+  c.nodes = &even;
+  RankSchedule s;
+  build_chosen(**r, c, 0, s);
+  ASSERT_EQ(s.messages.size(), 2u);
+  EXPECT_EQ(s.messages[0].peer, 3u);
+  EXPECT_EQ(s.messages[1].peer, 1u);
+}
+
+// The form of 6.0, which may ask how ranks are spread: within a node are those of one, between nodes one of each.
+TEST(OpenMpiRuleFile, BehindHanPartsAreSpreadAsTheyAre) {
+  const auto r = parse_rules_behind_han("rules", R"({"collectives": {"bcast": [
+      {"comm_rank_distribution": "single-node", "rules": [{"alg": "basic_linear"}]},
+      {"comm_rank_distribution": "one-per-node", "rules": [{"alg": "chain"}]}]}})");
+  ASSERT_TRUE(r) << r.error().message();
+  const NodeShape even(std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1, 2, 2, 2});
+  CollectiveCall c = call(OpKind::bcast, 9, 800);
+  c.nodes = &even;
+  RankSchedule s;
+  EXPECT_EQ(build_chosen(**r, c, 0, s).name, "openmpi.han");
+  std::vector<std::uint32_t> to;
+  for (const auto& m : s.messages) to.push_back(m.peer);
+  EXPECT_EQ(to, (std::vector<std::uint32_t>{3, 1, 2})) << "the chain of three nodes, then both of its own";
+}
+
+TEST(OpenMpiRuleFile, BehindHanIsAskedForByNameAndNotForRulesOfMpich) {
+  const auto r = parse_rules_behind_han("rules", "{\"collective=bcast\": {}}");
+  ASSERT_FALSE(r);
+  EXPECT_EQ(r.error().message(),
+            "rules:1:1: error: not a file of Open MPI's rules; got \"collective=bcast\"; expected one of "
+            "coll_tuned_dynamic_rules_filename after \"openmpi5:\"");
+  const auto none = open_collective_rules("openmpi5:no such file");
+  ASSERT_FALSE(none);
+  EXPECT_EQ(
+      none.error().message(),
+      "error: unknown rules for collectives; got \"openmpi5:no such file\"; expected default, openmpi4, "
+      "openmpi5, mpich, FILE, openmpi5:FILE");
+  EXPECT_EQ(file_of_collective_rules("openmpi5:a/b.txt"), "a/b.txt");
+  EXPECT_EQ(file_of_collective_rules("a/b.txt"), "a/b.txt");
+  EXPECT_EQ(file_of_collective_rules("openmpi5"), std::nullopt);
 }
 
 // A file that says what MPICH's built-in rules say chooses what they choose.
@@ -359,9 +444,11 @@ TEST(RuleFiles, MalformedOnesAreAnsweredWithTheirPlace) {
        "rules:1:16: error: not a segment size; got \"the end of the file\"; expected an integer, 0 or more"},
       {"1 7 1 2 1 0 6 0 -8",
        "rules:1:17: error: not a segment size; got \"-8\"; expected an integer, 0 or more"},
-      {"rule-file-version-2 1 7 1 2 1 0 6 0 0",
-       "rules:1:38: error: not a number of requests; got \"the end of the file\"; expected an integer from 0 "
-       "to 1048576"},
+      {"rule-file-version-2 1 7 1 2 1 0 6 0 0 2000000",
+       "rules:1:39: error: not a number of requests; got \"2000000\"; expected an integer from 0 to 1048576"},
+      {"# mine\nrule-file-version-2\n0",
+       "rules:2:1: error: version below the beginning of the file, which Open MPI ignores then; got "
+       "\"rule-file-version-2\"; expected it first of all, before comments and blanks"},
       {"1 7 2 8 1 0 6 0 0 4 1 0 6 0 0",
        "rules:1:19: error: communicator sizes do not ascend; got \"4\"; expected 8 or more"},
       {"1 7 1 2 3 0 6 0 0 9 6 0 0 8 6 0 0",

@@ -131,7 +131,7 @@ std::uint32_t host_of(Nodes nodes, std::uint32_t rank, std::uint32_t ranks) {
 }
 
 // Returns how many calls were compared, by collective.
-std::map<std::string, int> compare(const std::string& file, const char* rules_name, Nodes where) {
+std::map<std::string, int> compare(const std::string& file, const std::string& rules_name, Nodes where) {
   const bool uneven = file.find("uneven") != std::string::npos;
   const auto rules = *open_collective_rules(rules_name);
   std::istringstream in(unpacked(support::oracle_dir() + "/collectives/" + file));
@@ -184,6 +184,27 @@ TEST(CollectiveWire, UnevenCountsAndNoneAsOpenMpi5WithNodes) {
   const auto calls = compare("openmpi5_uneven_nodes_wire.txt.zst", "openmpi5", Nodes::kRecorded);
   EXPECT_EQ(calls.size(), 28u);
   EXPECT_EQ(calls.at("alltoallv"), 3 * 5 * 3) << "3 shapes, 5 sizes, 3 kinds of counts";
+}
+
+// HAN stays before a file of rules, which chooses its parts by their own ranks and bytes, and what is not HAN's.
+TEST(CollectiveWire, FilesOfRulesBehindHanAsOpenMpi5) {
+  for (const std::string file : {"openmpi5_rules_1", "openmpi5_rules_2"}) {
+    const std::string rules = "openmpi5:" + support::oracle_dir() + "/collectives/" + file + ".txt";
+    auto calls = compare(file + "_nodes_wire.txt.zst", rules, Nodes::kRecorded);
+    EXPECT_EQ(calls.size(), 9u);
+    EXPECT_EQ(calls.at("reduce"), 8 * 3 * 10) << "8 shapes, three roots, 10 sizes";
+    calls = compare(file + "_uneven_nodes_wire.txt.zst", rules, Nodes::kRecorded);
+    EXPECT_EQ(calls.size(), 28u);
+    EXPECT_EQ(calls.at("alltoallv"), 3 * 5 * 3) << "3 shapes, 5 sizes, 3 kinds of counts";
+  }
+}
+
+// coll_tuned_bcast_algorithm and the like are a file with one rule, whose fan is that of the variables.
+TEST(CollectiveWire, VariablesOfAlgorithmsAreAFileOfRulesBehindHan) {
+  const std::string rules = "openmpi5:" + support::oracle_dir() + "/collectives/openmpi5_variables.txt";
+  const auto calls = compare("openmpi5_variables_nodes_wire.txt.zst", rules, Nodes::kRecorded);
+  EXPECT_EQ(calls.size(), 9u);
+  EXPECT_EQ(calls.at("bcast"), 3 * 10) << "three roots, 10 sizes";
 }
 
 // 12 blocks of one byte are 12 elements, not 3 of 4 bytes: HAN's reduce halves among six ranks with the root's place. Recorded
