@@ -8,6 +8,11 @@
 
 namespace weft::replay::collectives {
 
+// Who decides about the parts of a call.
+[[nodiscard]] inline const CollectiveRules& rules_of_parts(const CollectiveCall& c) {
+  return c.rules != nullptr ? *c.rules : openmpi_rules();
+}
+
 // Appends the part of rank `members[index]` in `part` among `members`, as the rules of the call choose; ranks and root
 // of `part` are set to places in `members`. The members count as flat.
 inline void append_among(CollectiveCall part, std::span<const std::uint32_t> members, std::uint32_t root,
@@ -16,7 +21,7 @@ inline void append_among(CollectiveCall part, std::span<const std::uint32_t> mem
   part.ranks = static_cast<std::uint32_t>(members.size());
   part.root = root;
   part.nodes = nullptr;
-  build_chosen(part.rules != nullptr ? *part.rules : openmpi_rules(), part, index, out);
+  build_chosen(rules_of_parts(part), part, index, out);
   for (std::size_t i = from; i < out.messages.size(); ++i)
     out.messages[i].peer = members[out.messages[i].peer];
 }

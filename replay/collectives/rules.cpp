@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/files/input_file.hpp"
+#include "replay/collectives/groups.hpp"
 #include "replay/collectives/openmpi/trees.hpp"
 #include "replay/collectives/rule_files.hpp"
 
@@ -139,7 +140,7 @@ const CollectiveAlgorithm& build_chosen(const CollectiveRules& rules, Collective
 namespace collectives::openmpi {
 
 void append_chosen(const CollectiveCall& part, std::uint32_t me, RankSchedule& out) {
-  build_chosen(part.rules != nullptr ? *part.rules : openmpi_rules(), part, me, out);
+  build_chosen(rules_of_parts(part), part, me, out);
 }
 
 }  // namespace collectives::openmpi

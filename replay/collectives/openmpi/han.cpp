@@ -4,7 +4,10 @@
 //
 // What overlaps is put into the same rounds here: round k of the one with round k of the other. That waits for the
 // longer of the two in each round, and never for ever: of two such parts one is within a node, and a node has one rank in
-// the other. (The library's allreduce has four parts under way; here they go two by two.)
+// the other. The library's allreduce has two more under way: the reduce of the next segment between nodes, begun just after the bcast
+// of this one, and the bcast within nodes, which follows the reduce there. Of the two between nodes one begins with the last round of
+// the other here: a linear bcast comes first, which all ranks post at once; one down a tree comes last, as the reduce would
+// wait until it has come down, and in the library does not.
 #include "replay/collectives/groups.hpp"
 #include "replay/collectives/parts.hpp"
 
@@ -25,6 +28,17 @@ void merge(const RankSchedule& a, const RankSchedule& b, RankSchedule& out) {
     for (; k < b.messages.size() && b.messages[k].round == round; ++k) out.add(b.messages[k]);
     out.next_round();
   }
+}
+
+// Appends b, whose first round goes with the last one of `a`. So no round of `a` waits for one of b, and where all ranks do
+// the same, none waits for ever.
+void overlap(RankSchedule& a, const RankSchedule& b) {
+  if (a.rounds > 0) --a.rounds;
+  for (std::size_t i = 0; i < b.messages.size(); ++i) {
+    if (i > 0 && b.messages[i].round != b.messages[i - 1].round) a.next_round();
+    a.add(b.messages[i]);
+  }
+  a.next_round();
 }
 
 // One rank's view of a call.
@@ -50,6 +64,15 @@ class Han {
   void up(OpKind kind, std::int64_t bytes, bool nonblocking, std::uint32_t root, RankSchedule& out) const {
     append_among(part(kind, bytes, nonblocking, Among::kNodeRoots), shape_.with_local(local()), root,
                  shape_.place_up(me_), out);
+  }
+
+  // Whether the bcast of a segment between nodes from rank 0 has no rank that sends on.
+  [[nodiscard]] bool bcasts_at_once() const {
+    CollectiveCall p = part(OpKind::bcast, each_, true, Among::kNodeRoots);
+    p.ranks = shape_.nodes();
+    p.nodes = nullptr;
+    const CollectiveAlgorithm* const a = rules_of_parts(c_).pick(p).algorithm;
+    return a != nullptr && a->name.ends_with("linear");
   }
 
  private:
@@ -119,17 +142,19 @@ void openmpi_han_allreduce(const CollectiveCall& c, std::uint32_t me, RankSchedu
   const Han h(c, me);
   const RankSchedule::Pace pace(out, h.segments() > 1);
   const bool leader = h.local() == 0;
-  RankSchedule up;
+  const bool bcast_first = h.bcasts_at_once();
+  RankSchedule up_bcast;
+  RankSchedule up_reduce;
   RankSchedule low;
   for (std::int64_t s = 0; s < h.segments() + 3; ++s) {
-    up.clear();
+    up_bcast.clear();
+    up_reduce.clear();
     low.clear();
-    if (leader && h.is_segment(s - 1)) h.up(OpKind::reduce, h.size(s - 1), true, 0, up);
+    if (leader && h.is_segment(s - 2)) h.up(OpKind::bcast, h.size(s - 2), true, 0, up_bcast);
+    if (leader && h.is_segment(s - 1)) h.up(OpKind::reduce, h.size(s - 1), true, 0, up_reduce);
+    RankSchedule& up = bcast_first ? up_bcast : up_reduce;
+    overlap(up, bcast_first ? up_reduce : up_bcast);
     if (h.is_segment(s)) h.low(OpKind::reduce, h.size(s), 0, low);
-    merge(up, low, out);
-    up.clear();
-    low.clear();
-    if (leader && h.is_segment(s - 2)) h.up(OpKind::bcast, h.size(s - 2), true, 0, up);
     if (h.is_segment(s - 3)) h.low(OpKind::bcast, h.size(s - 3), 0, low);
     merge(up, low, out);
   }

@@ -222,6 +222,27 @@ TEST(OpenMpiRules, HansMessagesAreThoseOfItsSteps) {
   EXPECT_EQ(sent(OpKind::scatter, 96, 3, 4), P(2 * 4 * 96, 3 * 4 * 96));
 }
 
+// In the library the reduce of a segment between nodes and the bcast of the one before go on together: no rank's part in the
+// reduce waits until the bcast has come down a tree.
+TEST(OpenMpiRules, HansReduceBetweenNodesDoesNotWaitForABcastDownATree) {
+  std::vector<std::uint32_t> hosts;
+  for (std::uint32_t i = 0; i < 16; ++i) hosts.push_back(i / 2);
+  const NodeShape shape(hosts);
+  const auto rules = *open_collective_rules("openmpi5");
+  for (const std::uint32_t me : {4u, 8u, 12u}) {
+    CollectiveCall c = call(OpKind::allreduce, 16, 3 * 65536);
+    c.nodes = &shape;
+    RankSchedule s;
+    build_chosen(*rules, c, me, s);
+    int halves = 0;  // of segments, which pairs of first ranks exchange first of all to reduce them
+    for (const auto& m : s.messages) {
+      if (m.send && m.bytes == 32768 && m.peer == (me ^ 2u)) ++halves;
+      if (!m.send && m.bytes == 65536 && shape.node[m.peer] != shape.node[me]) break;
+    }
+    EXPECT_EQ(halves, 2) << "of the first and the second segment, by rank " << me;
+  }
+}
+
 // Segments wait for those before them; a message that is whole, or a block of its own, waits for nothing.
 TEST(OpenMpiRules, SegmentsArePacedAndWholeMessagesAreNot) {
   const NodeShape pairs(std::vector<std::uint32_t>{0, 0, 1, 1, 2, 2});

@@ -222,6 +222,47 @@ TEST(CollectiveWire, PartsHaveTheElementsOfTheCall) {
   EXPECT_EQ(scheduled(**open_collective_rules("openmpi5"), r, nodes, algorithm), r.pairs) << algorithm;
 }
 
+// Three segments: the library begins the bcast of one between nodes before the reduce of the next. Recorded like the files, with the
+// sends of every rank in their order ("| to:bytes...").
+TEST(CollectiveWire, AllreduceInSegmentsSendsEachPairsMessagesInOpenMpisOrder) {
+  const std::pair<std::vector<std::uint32_t>, const char*> recorded[] = {
+      {{0, 0, 1, 1, 2, 2},
+       "| 2:32768 4:32768 2:65536 4:65536 2:32768 4:32768 2:65536 4:65536 1:65536 2:8 4:8 1:65536 1:8 "
+       "| 0:65536 0:65536 0:8 | 0:32768 0:32768 0:32768 0:32768 0:8 3:65536 3:65536 3:8 | 2:65536 2:65536 "
+       "2:8 "
+       "| 0:32768 0:32768 0:32768 0:32768 0:8 5:65536 5:65536 5:8 | 4:65536 4:65536 4:8"},
+      {{0, 1, 2, 1, 0, 2, 2, 0, 1},
+       "| 1:32768 2:32768 1:65536 2:65536 1:32768 2:32768 1:65536 2:65536 4:65536 7:65536 1:8 2:8 4:65536 "
+       "7:65536 4:8 | 0:32768 0:32768 0:32768 0:32768 0:8 3:65536 8:65536 3:65536 8:65536 3:8 | 0:32768 "
+       "0:32768 0:32768 0:32768 0:8 5:65536 6:65536 5:65536 6:65536 5:8 | 1:65536 1:65536 1:8 8:8 | 0:65536 "
+       "0:65536 0:8 7:8 | 2:65536 2:65536 2:8 6:8 | 2:65536 2:65536 2:8 | 0:65536 0:65536 0:8 | 1:65536 "
+       "1:65536 "
+       "1:8"}};
+  using Sizes = std::map<std::uint32_t, std::vector<std::int64_t>>;  // by receiver
+  for (const auto& [hosts, log] : recorded) {
+    const NodeShape nodes(hosts);
+    std::istringstream ranks(log + 1);
+    std::string sends;
+    for (std::uint32_t me = 0; me < hosts.size(); ++me) {
+      ASSERT_TRUE(std::getline(ranks, sends, '|'));
+      std::istringstream words(sends);
+      Sizes theirs, ours;
+      std::uint32_t to = 0;
+      std::int64_t bytes = 0;
+      for (char mark = 0; words >> to >> mark >> bytes;) theirs[to].push_back(bytes);
+      RankSchedule s;
+      const CollectiveCall call{.kind = OpKind::allreduce,
+                                .ranks = static_cast<std::uint32_t>(hosts.size()),
+                                .bytes = 131080,
+                                .nodes = &nodes};
+      build_chosen(**open_collective_rules("openmpi5"), call, me, s);
+      for (const auto& m : s.messages)
+        if (m.send) ours[m.peer].push_back(m.bytes);
+      EXPECT_EQ(ours, theirs) << me << " of " << hosts.size();
+    }
+  }
+}
+
 TEST(CollectiveWire, EveryPairsMessagesAndBytesAreThoseOfMpich) {
   const auto calls = compare("mpich_wire.txt.zst", "mpich", Nodes::kApart);
   EXPECT_EQ(calls.size(), 26u);
