@@ -8,7 +8,7 @@ namespace weft::traces {
 
 const std::vector<FormatName>& trace_formats() {
   static const std::vector<FormatName> rows = {
-#define WEFT_TRACE_FORMAT(id, name, what) {name, what, true},
+#define WEFT_TRACE_FORMAT(id, name, packed, what) {name, what, true},
 #include "traces/formats.def"
 #undef WEFT_TRACE_FORMAT
   };

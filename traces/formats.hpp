@@ -17,7 +17,7 @@ namespace weft::traces {
 // better error, too, if the file turns out to be broken.
 // files: those that open reads besides the paths; none where it would end in an error. Nothing is unpacked for it.
 // open: of one path or more. It honours what `options` says as far as the format can, all formats are asked alike.
-#define WEFT_TRACE_FORMAT(id, name, what)                                                             \
+#define WEFT_TRACE_FORMAT(id, name, packed, what)                                                     \
   [[nodiscard]] bool sniff_##id(const std::string& path, std::string_view first_bytes);               \
   [[nodiscard]] std::vector<std::string> files_##id(const std::vector<std::string>& paths);           \
   [[nodiscard]] Result<std::unique_ptr<TraceReader>> open_##id(const std::vector<std::string>& paths, \
@@ -29,6 +29,9 @@ namespace weft::traces {
 // none. `path` need not be there: what an archive holds has none.
 [[nodiscard]] std::string_view sniffed_format(const std::string& path, std::string_view first_bytes,
                                               std::string_view other_than = {});
+
+// Whether its reader takes a compressed file, too.
+[[nodiscard]] bool reads_packed(std::string_view format);
 
 // A row of formats.def, exports.def or another table of formats, for people.
 struct FormatName {

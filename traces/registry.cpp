@@ -16,6 +16,7 @@ namespace {
 // A row of formats.def as code.
 struct Format {
   std::string_view name;
+  bool packed;
   bool (*sniff)(const std::string& path, std::string_view first_bytes);
   std::vector<std::string> (*files)(const std::vector<std::string>& paths);
   Result<std::unique_ptr<TraceReader>> (*open)(const std::vector<std::string>& paths,
@@ -23,7 +24,7 @@ struct Format {
 };
 
 constexpr Format kFormats[] = {
-#define WEFT_TRACE_FORMAT(id, name, what) {name, sniff_##id, files_##id, open_##id},
+#define WEFT_TRACE_FORMAT(id, name, packed, what) {name, packed, sniff_##id, files_##id, open_##id},
 #include "traces/formats.def"
 #undef WEFT_TRACE_FORMAT
 };
@@ -32,6 +33,18 @@ const Format* sniffed(const std::string& path, std::string_view head, std::strin
   for (const Format& f : kFormats)
     if (f.name != other_than && f.sniff(path, head)) return &f;
   return nullptr;
+}
+
+// The format of a file: of a packed one that of what it holds, if its reader takes it so. nullptr: none is known.
+Result<const Format*> format_of(const std::string& path, std::string_view head) {
+  if (const Packing* const packing = packing_of(head)) {
+    WEFT_ASSIGN(const std::string inside, first_bytes_unpacked(path));
+    std::string unpacked = path;  // its name
+    if (path.ends_with(packing->extension)) unpacked.resize(path.size() - packing->extension.size());
+    for (const Format& f : kFormats)
+      if (f.packed && !inside.empty() && f.sniff(unpacked, inside)) return &f;
+  }
+  return sniffed(path, head);
 }
 
 // A trace is read more than once: to count, to check, to replay. What gives its bytes only once is refused by name.
@@ -51,7 +64,12 @@ Result<void> may_be_read_twice(const std::string& path) {
 // What is packed beside a path where nothing is: a user may have named the file as it was before it was packed.
 std::optional<Error> packed_beside(const std::string& path) {
   std::error_code ec;
-  return std::filesystem::exists(path, ec) ? std::nullopt : packed_trace_of(path);
+  if (std::filesystem::exists(path, ec)) return std::nullopt;
+  if (auto other = packed_trace_of(path)) return other;
+  for (const std::string_view extension : packing_extensions())
+    if (const std::string packed = path + std::string(extension); std::filesystem::exists(packed, ec))
+      return bad_input(path, "there is no such file", {}, packed);
+  return std::nullopt;
 }
 
 // None of a directory.
@@ -130,6 +148,11 @@ std::string_view sniffed_format(const std::string& path, std::string_view first_
   return f != nullptr ? f->name : std::string_view();
 }
 
+bool reads_packed(std::string_view format) {
+  const auto* const f = std::ranges::find(kFormats, format, &Format::name);
+  return f != std::end(kFormats) && f->packed;
+}
+
 Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::string>& paths,
                                                      const OpenOptions& options) {
   if (paths.empty()) return usage_error("no trace given");
@@ -141,7 +164,8 @@ Result<std::unique_ptr<TraceReader>> open_trace_with(const std::vector<std::stri
   }
 
   WEFT_ASSIGN(const std::string head, head_of(paths[0]));
-  if (const Format* f = sniffed(paths[0], head)) return open_as(*f, paths, options);
+  WEFT_ASSIGN(const Format* const format, format_of(paths[0], head));
+  if (format != nullptr) return open_as(*format, paths, options);
   std::string shown;
   for (const char c : head.substr(0, 16)) shown += c >= ' ' && c <= '~' ? c : '.';
   return bad_input(paths[0], "not a trace of a known format", shown, known_names(trace_formats()));
@@ -158,7 +182,8 @@ std::vector<std::string> trace_files(const std::vector<std::string>& paths, cons
     return out;
   const Format* format = nullptr;
   if (from.empty()) {
-    if (const auto head = head_of(paths[0])) format = sniffed(paths[0], *head);
+    if (const auto head = head_of(paths[0]))
+      if (const auto found = format_of(paths[0], *head)) format = *found;
   } else {
     const auto* named = std::ranges::find(kFormats, from, &Format::name);
     if (named != std::end(kFormats)) format = named;

@@ -1,5 +1,6 @@
 #include "tests/faults/inputs.hpp"
 
+#include <cstdlib>
 #include <stdexcept>
 
 #include "tests/faults/faulty_run.hpp"
@@ -36,6 +37,7 @@ void make_inputs(const testing::Workspace& w) {
           "#Paraver (22/03/26 at 10:11):90_ns:2(1,1):1:2(1:1,1:2),1\nc:1:1:2:1:2\n2:1:1:1:1:3:50000001:1\n"
           "2:1:1:2:1:3:50000001:2\n3:1:1:1:1:3:4:2:1:2:1:3:9:1000:5\n2:1:1:1:1:9:50000001:0\n"
           "2:1:1:2:1:9:50000001:0\n");
+  if (std::system(("gzip -k '" + w.path() + "/in/t.dim'").c_str()) != 0) throw std::runtime_error("gzip");
   std::vector<std::string> commands = {
       "generate stencil --dims 2x2 --iterations 2 --compute 20us -o in/t.weft",
       "generate ring --ranks 32 -o in/many.weft", "export in/t.weft --to ti -o in/ti.txt",
@@ -86,6 +88,7 @@ std::vector<Case> cases() {
       {"import_goal", "import in/t.goal -o out/t.weft", {"t.weft"}, {}, {"in/t.goal"}},
       {"import_goal_binary", "import in/t.bin -o out/t.weft", {"t.weft"}, {}, {"in/t.bin"}},
       {"import_dimemas", "import in/t.dim -o out/t.weft", {"t.weft"}, {}, {"in/t.dim"}},
+      {"import_packed", "import in/t.dim.gz -o out/t.weft", {"t.weft"}, {}, {"in/t.dim.gz"}},
       {"import_paraver", "import in/t.prv -o out/t.weft", {"t.weft"}, {}, {"in/t.prv"}},
       {"import_dumpi",
        "import in/dumpi -o out/t.weft",

@@ -90,24 +90,79 @@ TEST(Formats, AFolderThatHoldsATraceOfOneFileIsToldWhich) {
   EXPECT_THAT(error_of(), HasSubstr("rank-0.txt:1:3: error: unknown action"));
 }
 
-// Of a format that is read unpacked only, with how to unpack it.
-TEST(Formats, APackedTraceIsCalledByItsName) {
+constexpr const char* kDim =
+    "#DIMEMAS:\"two.dim\":0:2(1,1),1\n"
+    "d:1:1:2:0:1\n"
+    "1:0:0:0.000250000\n2:0:0:1:-1:1000000:5:1:2\n1:0:0:0.000100000\n"
+    "1:1:0:0.000050000\n3:1:0:0:-1:1000000:5:1:0\n";
+constexpr const char* kPrv =
+    "#Paraver (01/01/70 at 00:00):258100_ns:2(1,1):1:2(1:1,1:2),1\n"
+    "c:1:1:2:1:2\n"
+    "2:1:1:1:1:1100:50000001:1\n2:2:1:2:1:1100:50000001:2\n2:1:1:1:1:2100:50000001:0\n"
+    "3:1:1:1:1:1200:1300:2:1:2:1:1100:1400:512:6\n2:2:1:2:1:2100:50000001:0\n";
+
+// Found by what is in them, and read from a copy, to and fro: the operations and where they stand are those of the plain file.
+TEST(Formats, DimemasAndParaverArePackedOrNotAndTheSame) {
+  const TempDir dir;
+  for (const auto& [name, text] : {std::pair("two.dim", kDim), std::pair("two.prv", kPrv)}) {
+    const auto plain = open_trace({dir.write(name, text)});
+    ASSERT_TRUE(plain) << plain.error().message();
+    for (const auto& [filter, extension] :
+         {std::pair(ARCHIVE_FILTER_GZIP, ".gz"), std::pair(ARCHIVE_FILTER_ZSTD, ".zst"),
+          std::pair(ARCHIVE_FILTER_XZ, ".xz"), std::pair(ARCHIVE_FILTER_BZIP2, ".bz2")}) {
+      const std::string path = dir.path(std::string("packed_") + name + extension);
+      testing::write_archive(path, filter, {{"data", text}}, true);
+      for (const char* from : {"", name == std::string_view("two.dim") ? "dimemas" : "paraver"}) {
+        const auto packed = open_trace({path}, from);
+        ASSERT_TRUE(packed) << packed.error().message();
+        EXPECT_EQ((*packed)->header().recorder, (*plain)->header().recorder);
+        for (int twice = 0; twice < 2; ++twice) {
+          (*plain)->rewind();
+          (*packed)->rewind();
+          for (std::uint32_t r = 0; r < 2; ++r) {
+            const auto ops = testing::read_rank(**packed, r);
+            ASSERT_TRUE(ops);
+            EXPECT_EQ(*ops, *testing::read_rank(**plain, r));
+            for (std::size_t i = 0; i < ops->size(); ++i) {
+              const std::string at = (*plain)->position(RankId(r), i);
+              EXPECT_EQ((*packed)->position(RankId(r), i), path + at.substr(at.rfind(':')));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Formats, APackedTraceThatIsWrongSaysWhere) {
   const TempDir dir;
   const auto error_of = [](const std::string& path) {
     const auto t = open_trace({path});
-    if (t) return std::string("no error");
-    EXPECT_EQ(t.error().code, ErrorCode::kNotSupported);
-    return t.error().message();
+    return t ? std::string("no error") : t.error().message();
   };
-  testing::write_archive(dir.path("run.dim.gz"), ARCHIVE_FILTER_GZIP,
-                         {{"data", "#DIMEMAS:\"run.dim\":1,768:2(1,1),1,0,0\n"}}, true);
-  EXPECT_THAT(error_of(dir.path("run.dim.gz")),
-              HasSubstr("run.dim.gz: error: not supported: a packed dimemas trace; "));
-  EXPECT_THAT(error_of(dir.path("run.dim")), HasSubstr("run.dim.gz"));
-  testing::write_archive(dir.path("run.prv.gz"), ARCHIVE_FILTER_GZIP,
-                         {{"data", "#Paraver (22/03/26 at 10:11):5"}}, true);
-  EXPECT_THAT(error_of(dir.path("run.prv.gz")),
-              HasSubstr("run.prv.gz: error: not supported: a packed paraver trace; "));
+  const std::string gz = dir.path("run.dim.gz");
+  const auto write = [&](const std::string& text) {
+    testing::write_archive(gz, ARCHIVE_FILTER_GZIP, {{"data", text}}, true);
+  };
+  write(std::string(kDim) + "1:1:0:soon\n");
+  EXPECT_THAT(error_of(gz), HasSubstr("run.dim.gz:8:7: error: "));
+  // Named as it was before it was packed.
+  EXPECT_EQ(error_of(dir.path("run.dim")),
+            dir.path("run.dim") + ": error: there is no such file; expected " + gz);
+  const std::string whole = testing::slurp(gz);
+  dir.write("run.dim.gz", whole.substr(0, whole.size() - 9));
+  EXPECT_THAT(error_of(gz), HasSubstr("error: cannot unpack: "));
+  // 48 MiB of blanks in 48 KiB.
+  write(kDim + std::string(std::size_t{48} << 20, ' '));
+  EXPECT_THAT(error_of(gz), HasSubstr("error: the file unpacks to too much"));
+  // Of an archive it is told how to unpack it.
+  testing::write_archive(dir.path("run.tgz"), ARCHIVE_FILTER_GZIP, {{"run.prv", kPrv}});
+  EXPECT_EQ(error_of(dir.path("run.tgz")), dir.path("run.tgz!run.prv") +
+                                               ": error: not supported: a packed paraver trace; expected the "
+                                               "trace, unpacked with \"tar -xf\"");
+  const auto as_dim = open_trace({dir.path("run.tgz")}, "dimemas");
+  ASSERT_FALSE(as_dim);
+  EXPECT_EQ(as_dim.error().code, ErrorCode::kNotSupported);
 }
 
 std::size_t calls_and_computations(TraceReader& t) {

@@ -30,11 +30,30 @@ void OtherTrace::add(std::string_view data, bool last) {
   if (compressed && name.ends_with(packing_->extension))
     unpacked.resize(name.size() - packing_->extension.size());
   const std::string_view format = sniffed_format(unpacked, first_.bytes(), "ti");
-  if (format.empty()) return;
+  if (format.empty() || (compressed && reads_packed(format))) return;
   found_ = not_supported(
       fmt::format("a packed {} trace", format),
       fmt::format("the trace, unpacked with \"{}\"", compressed ? packing_->unpack : "tar -xf"));
   found_->where = std::move(name);
+}
+
+Result<std::string> first_bytes_unpacked(const std::string& path) {
+  FirstBytes first;
+  bool archive = false;
+  const Result<void> walked = walk_archive(
+      path,
+      [&](const std::string& member) {
+        archive = archive || !member.empty();
+        return true;
+      },
+      [&](std::string_view data, bool /*last*/) -> Result<void> {
+        if (!archive) first.add(data);
+        if (archive || first.wanted() == 0) return bad_input(path, "enough was seen");
+        return {};
+      });
+  if (archive) return std::string();
+  if (!walked && first.wanted() > 0) return walked.error();
+  return std::move(first).bytes();
 }
 
 std::optional<Error> packed_trace(const std::string& path) {

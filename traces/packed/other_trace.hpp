@@ -1,4 +1,4 @@
-// Traces that are packed although their format is read unpacked only: all but TI and liballprof text.
+// Traces that are packed although their format is read unpacked only, or as they are packed: formats.def says which are read so.
 #pragma once
 
 #include <optional>
@@ -36,6 +36,10 @@ class OtherTrace {
   bool looked_ = false, ti_ = false;
   std::optional<Error> found_;
 };
+
+// The first bytes of what a compressed text holds, as first_bytes.hpp has those of a file; "" of an archive. Errors: as walk_archive()
+// has them up to there.
+[[nodiscard]] Result<std::string> first_bytes_unpacked(const std::string& path);
 
 // What OtherTrace finds in a file; nothing also where it is not packed or cannot be unpacked.
 [[nodiscard]] std::optional<Error> packed_trace(const std::string& path);

@@ -1,8 +1,9 @@
-// The lines of a file from any place on, with one buffer for whoever reads where: a window of each rank's records would be one buffer
+// The lines of a file, packed or not, from any place on, with one buffer for whoever reads where: a window of each rank's records would be one buffer
 // for each rank.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,12 +22,10 @@ struct LinePos {
 
 class LineReader {
  public:
-  LineReader() = default;
-  ~LineReader();
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
-
+  // One that is packed is unpacked, into a file without a name.
   [[nodiscard]] Result<void> open(const std::string& path);
+  // The file that `other` has open, from its beginning.
+  void open(const LineReader& other);
   // So many tasks a file of this size may have: one that has none of the records needs none of the memory of a task.
   [[nodiscard]] std::uint64_t most_tasks() const;
   // A reader of the same file has what was read on hand if `pos` is in it.
@@ -37,9 +36,10 @@ class LineReader {
 
  private:
   static constexpr std::size_t kFirst = 64u << 10, kMost = 64u << 20;  // of a buffer; a line is shorter
+  class File;
   [[nodiscard]] Result<bool> fill();
   std::string path_;
-  int file_ = -1;
+  std::shared_ptr<const File> file_;
   LinePos pos_;
   std::vector<char, Uninitialized<char>> buffer_;
   std::uint64_t begin_ = 0;  // offset of buffer_[0]

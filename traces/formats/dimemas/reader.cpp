@@ -161,7 +161,7 @@ Result<void> DimemasReader::open(const std::string& path) {
   path_ = path;
   LineReader lines;
   WEFT_TRY(lines.open(path));
-  WEFT_TRY(lines_.open(path));
+  lines_.open(lines);
   WEFT_ASSIGN(Head head, read_head(lines));
   head_.emplace(std::move(head));
   shared_ = std::make_unique<Shared>(head_->groups, "a Dimemas trace");
@@ -232,7 +232,8 @@ Result<bool> DimemasReader::next_block(RankId id, OpBlock& out) {
 std::string DimemasReader::position(RankId id, std::uint64_t index) const {
   const Task& t = tasks_.at(id.index());
   LineReader lines;
-  if (!t.found || !lines.open(path_)) return path_;
+  if (!t.found) return path_;
+  lines.open(lines_);
   lines.seek(t.from);
   Translator translator(*shared_, id.index(), nullptr);
   OpBlock block;
