@@ -332,6 +332,16 @@ TEST(Paraver, CollectivesHaveWhatIsSaidWithThem) {
 }
 
 // As Dimemas' prv2dim has it: what began before the trace was cut out of another is none of a call.
+// What one call of MPI_Waitsome ended ended together.
+TEST(Paraver, WaitsForSomeAreOneForAllThatTheyEnded) {
+  const TempDir dir;
+  const std::string text = head(2) + call(1, 0, 10, 1, 4) + call(1, 10, 20, 1, 4) + call(2, 0, 10, 1, 1) +
+                           call(2, 10, 20, 1, 1) + message(2, 5, 1, 5, 35, 8, 1) +
+                           message(2, 15, 1, 15, 35, 8, 2) + call(1, 30, 40, 1, 60);
+  EXPECT_THAT(of_task(dir, text),
+              ElementsAre("irecv 1/1 8b #0", "irecv 1/2 8b #1", "compute 10000ps", "waitall [0 1]"));
+}
+
 TEST(Paraver, ATraceThatWasCutOutBeginsInTheMiddleOfACall) {
   const TempDir dir;
   const auto t =

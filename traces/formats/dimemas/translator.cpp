@@ -176,7 +176,7 @@ bool Translator::receive(const Record& r, Fields& f, OpBlock& out) {
     push(posted(OpKind::recv), out);
     return true;
   }
-  if (call_ != nullptr && call_->role == CallRole::waitall) {
+  if (is_in_waits()) {
     flush_compute(out);
     waits_.push_back(request->slot);
     return true;

@@ -5,8 +5,8 @@
 // record for all sends that wait for their receive. Its memory: requests that are outstanding, and for each communicator a count.
 //
 // - Bursts that follow each other are one computation.
-// - A wait names no request: it completes the oldest receive of its source, tag and communicator, as in Dimemas; in MPI_Waitall all
-//   of a call are one operation. A wait for what was not posted receives it.
+// - A wait names no request: it completes the oldest receive of its source, tag and communicator, as in Dimemas; what ends
+//   in one call of MPI_Waitall, MPI_Waitsome and so on is one operation. A wait for what was not posted receives it.
 // - Of a send that does not block nobody knows when the program waits for it: its request is freed at once. What else is not waited
 //   for when the task ends is waited for there, before its MPI_Finalize.
 #pragma once
@@ -63,6 +63,10 @@ class Translator {
   void leave(OpBlock& out);
   void wait_for_the_rest(OpBlock& out);
   bool post(Op& op, const RequestTable::Key& key, bool receive, Fields& f);
+  // Whether all that ends in the call ends together.
+  [[nodiscard]] bool is_in_waits() const {
+    return call_ != nullptr && (call_->role == CallRole::waitall || call_->role == CallRole::waits);
+  }
   [[nodiscard]] RequestTable::Key key_of(const Record& r) const {
     // The communicator is part of what a wait names. Numbers of prv2dim are its INT32.
     return {r.partner, static_cast<std::int32_t>(r.communicator), r.tag};
@@ -74,7 +78,7 @@ class Translator {
   RequestTable requests_;
   std::unordered_map<std::uint32_t, std::uint64_t> calls_;  // that are kept (CollectiveLog), by communicator
   std::int64_t compute_ps_ = 0;
-  std::vector<std::int64_t> waits_;  // of the MPI_Waitall that it is in
+  std::vector<std::int64_t> waits_;  // of the MPI_Waitall, MPI_Testsome... that it is in
   const MpiCall* call_ = nullptr;    // that it is in, if it is one of the table
   std::int64_t type_ = 0;            // of that call
   // Since the last call ended: Extrae's own translator writes collectives before the event that begins the call.
