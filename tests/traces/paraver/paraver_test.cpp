@@ -342,6 +342,13 @@ TEST(Paraver, WaitsForSomeAreOneForAllThatTheyEnded) {
               ElementsAre("irecv 1/1 8b #0", "irecv 1/2 8b #1", "compute 10000ps", "waitall [0 1]"));
 }
 
+TEST(Paraver, ATaskThatCallsNothingComputesUpToItsLastEvent) {
+  const TempDir dir;
+  const std::string text =
+      head(2) + call(1, 0, 10, 2, 8, ":50100004:1") + "2:1:1:2:1:0:40000001:1\n2:1:1:2:1:70:40000001:0\n";
+  EXPECT_THAT(of_task(dir, text, 1), ElementsAre("compute 70000ps"));
+}
+
 TEST(Paraver, ATraceThatWasCutOutBeginsInTheMiddleOfACall) {
   const TempDir dir;
   const auto t =

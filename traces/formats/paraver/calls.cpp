@@ -284,9 +284,8 @@ void Calls::end_instant(std::vector<Made>& out) {
 }
 
 void Calls::finish(std::int64_t last_event, std::vector<Made>& out) {
-  if (instant_.empty()) return;
-  const std::uint64_t line = instant_.back().line;
-  end_instant(out);
+  const std::uint64_t line = instant_.empty() ? 0 : instant_.back().line;
+  if (!instant_.empty()) end_instant(out);
   if (!open_.empty()) put_held(open_.back(), out);  // cut off in an MPI_Sendrecv
   if (!open_.empty() || last_event <= idle_since_) return;
   Record burst;

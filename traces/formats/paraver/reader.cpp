@@ -62,8 +62,7 @@ Result<void> ParaverImport::for_each_record(Losses* losses, Each each, End end) 
     made.clear();
     return {};
   };
-  while (row.more()) {
-    const std::uint32_t task = row.row().task;
+  for (std::uint32_t task = 0; task < head_->tasks; ++task) {
     Calls calls(*head_, task, losses);
     for (; row.more() && row.row().task == task; row.next()) {
       if (!calls.add(row.row(), made))
@@ -72,6 +71,7 @@ Result<void> ParaverImport::for_each_record(Losses* losses, Each each, End end) 
                          fmt::format("at most {}", Calls::kMostRows));
       WEFT_TRY(hand_over(task));
     }
+    if (!row.status()) break;
     calls.finish(last_events_[task], made);
     WEFT_TRY(hand_over(task));
     end(task);
@@ -176,7 +176,8 @@ Result<std::unique_ptr<TraceReader>> ParaverImport::run() {
   losses_.communicators = head_->communicators;
   losses_.defined = head_->defined;
   WEFT_TRY(survey());
-  if (ops_ == 0) return bad_input(path_, "the trace holds no call of MPI", {}, "events 50000001 to 50000003");
+  if (rows_.empty() || ops_ == 0)
+    return bad_input(path_, "the trace holds no call of MPI", {}, "events 50000001 to 50000003");
   WEFT_TRY(untangle());
   TraceHeader header;
   header.ranks = head_->tasks;
