@@ -42,9 +42,9 @@ class Channels {
  public:
   explicit Channels(const Groups& groups) : groups_(&groups) {}
 
-  // That of a message or a receive: the world where the number names none that has both.
+  // That of a message or a receive: the world where what is said, or else the number, names none that has both.
   [[nodiscard]] CommId communicator(const Record& r) const {
-    const auto comm = groups_->find(r.communicator);
+    const auto comm = groups_->find(r.of_message.value_or(r.communicator));
     if (!comm || !groups_->rank_in(*comm, r.task)) return CommId(0);
     if (r.partner >= 0 && !groups_->rank_in(*comm, static_cast<std::uint32_t>(r.partner))) return CommId(0);
     return *comm;

@@ -28,6 +28,7 @@ enum class CallRole : std::uint8_t {
   waitall,     // for all of several
   waits,       // for some of them, or maybe none
   start,       // makes messages of requests
+  frees,       // a request
   collective,  // has a record
   makes_comm,  // has none
   init,
@@ -84,6 +85,7 @@ inline constexpr MpiCall kMpiCalls[] = {
     {80, "MPI_Reduce_scatter", CallRole::collective, OpKind::reduce_scatter},
     {96, "MPI_Intercomm_create", CallRole::makes_comm, OpKind::comm_create},
     {97, "MPI_Intercomm_merge", CallRole::makes_comm, OpKind::comm_create},
+    {115, "MPI_Request_free", CallRole::frees, OpKind::request_free},
     {123, "MPI_Start", CallRole::start, OpKind::isend},
     {124, "MPI_Startall", CallRole::start, OpKind::isend},
     {125, "MPI_Testall", CallRole::waits, OpKind::testall},

@@ -77,6 +77,7 @@ bool read_record(Fields& f, std::uint32_t tasks, Record& out) {
       !f.whole("thread", 0, 0, thread))
     return false;
   switch (out.kind) {
+    case RecordKind::ends_request:
     case RecordKind::nothing:
       break;
     case RecordKind::burst:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "traces/formats/dimemas/fields.hpp"
 
@@ -26,6 +27,8 @@ enum class RecordKind : std::uint8_t {
 #define WEFT_X(id, number) id,
   WEFT_DIMEMAS_RECORDS(WEFT_X)
 #undef WEFT_X
+  // In no file: the call ends a request that is named.
+  ends_request,
 };
 
 // How a receive is meant, and a collective.
@@ -50,6 +53,10 @@ struct Record {
   bool says_how = false;
   // Of messages and collectives.
   std::int64_t communicator = 0;
+  // Where a trace says so, which a .dim does not: the communicator of a message, whose number `communicator` is then; the request that a
+  // send or a collective makes, or a call ends.
+  std::optional<std::int64_t> of_message;
+  std::optional<std::int64_t> request;
   // Of events.
   std::int64_t type = 0, value = 0;
 };

@@ -129,6 +129,11 @@ bool Translator::send(const Record& r, Fields& f, OpBlock& out) {
     push(op, out);
     return true;
   }
+  if (r.request) {
+    if (!named_request(r, op, f, out)) return false;
+    push(op, out);
+    return true;
+  }
   // No other request has this key, so it is given back at once.
   const RequestTable::Key key{-2, 0, 0};
   flush_waits(out);
@@ -223,6 +228,28 @@ bool Translator::wait_for_collective(const Record& r, OpBlock& out) {
   return true;
 }
 
+// A request whose number is used again was never waited for.
+bool Translator::named_request(const Record& r, Op& op, Fields& f, OpBlock& out) {
+  flush_waits(out);
+  const RequestTable::Key key = key_of_request(*r.request);
+  if (const auto before = requests_.take(key))
+    push({.kind = OpKind::request_free, .request = before->slot}, out);
+  return post(op, key, false, f);
+}
+
+void Translator::end_request(const Record& r, OpBlock& out) {
+  const auto request = requests_.take(key_of_request(*r.request));
+  if (!request) return;  // made before the trace
+  if (is_in_waits()) {
+    flush_compute(out);
+    waits_.push_back(request->slot);
+    return;
+  }
+  if (call_ != nullptr && call_->role == CallRole::frees)
+    return push({.kind = OpKind::request_free, .request = request->slot}, out);
+  push({.kind = OpKind::wait, .peer = kAnySource, .tag = kAnyTag, .request = request->slot}, out);
+}
+
 bool Translator::collective(const Record& r, std::uint64_t line, Fields& f, OpBlock& out) {
   if (r.how == CollectiveHow::wait) return wait_for_collective(r, out);
   collective_seen_ = true;
@@ -237,7 +264,8 @@ bool Translator::collective(const Record& r, std::uint64_t line, Fields& f, OpBl
   op.amount = own_bytes(blocking, r, std::ssize(shared_.groups.all()[comm->index()].members));
   flush_waits(out);
   if (is_nonblocking_collective(op.kind) &&
-      !post(op, {-3, static_cast<std::int32_t>(r.communicator), r.operation}, false, f))
+      !(r.request ? named_request(r, op, f, out)
+                  : post(op, {-3, static_cast<std::int32_t>(r.communicator), r.operation}, false, f)))
     return false;
   flush_compute(out);
   if (CollectiveLog::keeps(blocking)) {
@@ -305,6 +333,9 @@ bool Translator::add(const Record& r, std::uint64_t line, Fields& f, OpBlock& ou
     case RecordKind::event:
       event(r, out);
       return true;
+    case RecordKind::ends_request:
+      end_request(r, out);
+      return true;
   }
   return true;
 }
@@ -312,7 +343,9 @@ bool Translator::add(const Record& r, std::uint64_t line, Fields& f, OpBlock& ou
 void Translator::wait_for_the_rest(OpBlock& out) {
   flush_waits(out);
   flush_compute(out);
-  for (const RequestTable::Request& r : requests_.take_all()) waits_.push_back(r.slot);
+  // Of those that the trace names it says who waits: nobody.
+  for (const RequestTable::Request& r : requests_.take_all())
+    if (r.key.src != kNamedRequest) waits_.push_back(r.slot);
   if (losses_ != nullptr) losses_->left_to_the_end += waits_.size();
   flush_waits(out);
 }

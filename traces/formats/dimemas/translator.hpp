@@ -7,8 +7,8 @@
 // - Bursts that follow each other are one computation.
 // - A wait names no request: it completes the oldest receive of its source, tag and communicator, as in Dimemas; what ends
 //   in one call of MPI_Waitall, MPI_Waitsome and so on is one operation. A wait for what was not posted receives it.
-// - Of a send that does not block nobody knows when the program waits for it: its request is freed at once. What else is not waited
-//   for when the task ends is waited for there, before its MPI_Finalize.
+// - Of a send that does not block nobody knows when the program waits for it: its request is freed at once, unless the trace names it. What else
+//   is not waited for when the task ends is waited for there, before its MPI_Finalize.
 #pragma once
 
 #include <cstdint>
@@ -58,6 +58,8 @@ class Translator {
   bool receive(const Record& r, Fields& f, OpBlock& out);
   bool collective(const Record& r, std::uint64_t line, Fields& f, OpBlock& out);
   bool wait_for_collective(const Record& r, OpBlock& out);
+  bool named_request(const Record& r, Op& op, Fields& f, OpBlock& out);
+  void end_request(const Record& r, OpBlock& out);
   bool kind_of(const Record& r, Fields& f, OpKind& out) const;
   void event(const Record& r, OpBlock& out);
   void leave(OpBlock& out);
@@ -66,6 +68,11 @@ class Translator {
   // Whether all that ends in the call ends together.
   [[nodiscard]] bool is_in_waits() const {
     return call_ != nullptr && (call_->role == CallRole::waitall || call_->role == CallRole::waits);
+  }
+  // Of those that the trace names.
+  static constexpr std::int32_t kNamedRequest = -4;
+  [[nodiscard]] static RequestTable::Key key_of_request(std::int64_t number) {
+    return {kNamedRequest, static_cast<std::int32_t>(number >> 32), static_cast<std::int32_t>(number)};
   }
   [[nodiscard]] RequestTable::Key key_of(const Record& r) const {
     // The communicator is part of what a wait names. Numbers of prv2dim are its INT32.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "traces/formats/paraver/events.hpp"
+
 namespace weft::traces::paraver {
 namespace {
 
@@ -41,8 +43,7 @@ void Calls::collect_calls(std::vector<Call>& calls, std::vector<Mark>& marks) {
   for (const Row& row : instant_) {
     if (row.what != Row::What::event) continue;
     if (!dimemas::is_mpi_event(row.first)) {
-      if (is_open && !calls.back().before)
-        calls.back().said[static_cast<std::size_t>(row.first - kSentSize)] = row.second;
+      if (is_open && !calls.back().before) say(calls.back(), row);
       continue;
     }
     // One that ends without having begun was cut off; one that begins in another ends that.
@@ -51,8 +52,18 @@ void Calls::collect_calls(std::vector<Call>& calls, std::vector<Mark>& marks) {
     if (!is_open) continue;
     Call& call = calls.emplace_back();
     call.type = row.first, call.value = row.second, call.line = row.line;
+    call.communicator = head_.world;
     marks.push_back({calls.size() - 1, true, row.line});
   }
+}
+
+void Calls::say(Call& call, const Row& row) const {
+  if (row.first == kRequest)
+    call.requests.push_back(row.second);
+  else if (row.first == kMessageCommunicator)
+    call.communicator = row.second;
+  else
+    call.said[static_cast<std::size_t>(row.first - kSentSize)] = row.second;
 }
 
 bool Calls::takes(const Call& call, Row::What what) {
@@ -160,7 +171,7 @@ void Calls::give_ends(std::vector<Call>& calls) {
   }
 }
 
-Record Calls::record_of(const Row& row) const {
+Record Calls::record_of(const Row& row, const Call& of) const {
   Record r;
   r.kind = row.what == Row::What::sent ? RecordKind::send : RecordKind::receive;
   r.task = task_;
@@ -168,6 +179,7 @@ Record Calls::record_of(const Row& row) const {
   r.bytes = row.first;
   r.tag = static_cast<std::int32_t>(row.second);
   r.communicator = static_cast<std::int64_t>(row.line);
+  r.of_message = of.communicator;
   if (row.what == Row::What::received) r.receive = dimemas::ReceiveHow::wait;
   return r;
 }
@@ -177,7 +189,7 @@ void Calls::take_what_is_there(const Call& call, std::vector<Made>& out) {
   if (c == nullptr || (c->role != CallRole::waitall && (c->role != CallRole::wait || call.received > 0)))
     return;
   for (std::size_t n = c->role == CallRole::wait ? 1 : there_.size(); n > 0 && !there_.empty(); --n) {
-    out.push_back({record_of(there_.front()), there_.front().line});
+    out.push_back({record_of(there_.front(), call), there_.front().line});
     there_.pop_front();
   }
 }
@@ -185,7 +197,9 @@ void Calls::take_what_is_there(const Call& call, std::vector<Made>& out) {
 void Calls::put_ends(Call& call, std::vector<Made>& out) {
   const MpiCall* c = call_of(call.type, call.value);
   for (const Row* row : call.ends) {
-    Record r = record_of(*row);
+    Record r = record_of(*row, call);
+    if (row->what == Row::What::sent && call.given < call.requests.size())
+      r.request = call.requests[call.given++];
     if (row->what == Row::What::posted && (is_sendrecv(call.value) || c->kind != OpKind::recv))
       r.receive = dimemas::ReceiveHow::post;
     (is_sendrecv(call.value) ? call.held : out).push_back({r, row->line});
@@ -213,9 +227,25 @@ void Calls::put_collective(const Call& call, std::vector<Made>& out) {
   r.how = dimemas::CollectiveHow::blocking;
   if (is_nonblocking_collective(c->kind)) {
     r.how = dimemas::CollectiveHow::post;
-    collectives_.push_back(r.communicator);
+    if (call.requests.empty())
+      collectives_.push_back(r.communicator);
+    else
+      r.request = call.requests.front();
   }
   put(r, call.line, out);
+}
+
+void Calls::put_request_ends(const Call& call, std::uint64_t line, std::vector<Made>& out) {
+  const MpiCall* c = call_of(call.type, call.value);
+  if (c == nullptr || (c->role != CallRole::wait && c->role != CallRole::waitall &&
+                       c->role != CallRole::waits && c->role != CallRole::frees))
+    return;
+  for (const std::int64_t request : call.requests) {
+    Record r;
+    r.kind = RecordKind::ends_request;
+    r.request = request;
+    put(r, line, out);
+  }
 }
 
 void Calls::begin(Call& call, std::int64_t time, std::vector<Made>& out) {
@@ -236,6 +266,7 @@ void Calls::end(Call& call, std::int64_t time, std::uint64_t line, std::vector<M
   put_ends(call, out);
   const bool some_were_there = !there_.empty();
   take_what_is_there(call, out);
+  put_request_ends(call, line, out);
   put_held(call, out);
   if (c != nullptr && c->role == CallRole::init) {
     Record barrier;
@@ -245,7 +276,7 @@ void Calls::end(Call& call, std::int64_t time, std::uint64_t line, std::vector<M
     put(barrier, line, out);
   }
   if (c != nullptr && c->role == CallRole::wait && call.received == 0 && !some_were_there &&
-      !collectives_.empty()) {
+      call.requests.empty() && !collectives_.empty()) {
     Record wait;
     wait.kind = RecordKind::collective;
     wait.operation = -1;

@@ -5,7 +5,8 @@
 // one call ends at the instant at which another begins, the one that has none yet takes it; of receives the one that blocks what is received
 // soonest, and MPI_Sendrecv waits for its own. Simulators write the physical receive where
 // the data are there, before the wait: then it is of the next MPI_Waitall, or the next MPI_Wait that has none. A collective has what the events beside
-// the one that begins its call say of it; MPI_Init is a barrier.
+// the one that begins its call say of it; MPI_Init is a barrier. Where events say requests (events.hpp), a call ends those of sends and
+// collectives that it names.
 //
 // Memory: the rows of one instant (kMostRows), and a number for each receive that is posted. O(1) a row, O(log n) of n receives that are
 // posted at one instant.
@@ -62,6 +63,9 @@ class Calls {
     std::vector<const Row*> ends;                         // of messages, of this instant
     std::vector<Made> held;                               // of MPI_Sendrecv, up to its end
     std::array<std::int64_t, 4> said = {-1, -1, -1, -1};  // kSentSize and so on
+    std::vector<std::int64_t> requests;                   // kRequest
+    std::size_t given = 0;                                // of them, to sends
+    std::int64_t communicator = 0;                        // of its messages
   };
   struct Mark {  // an event of the instant
     std::size_t call;
@@ -80,11 +84,13 @@ class Calls {
   [[nodiscard]] static bool takes(const Call& call, Row::What what);
   void begin(Call& call, std::int64_t time, std::vector<Made>& out);
   void end(Call& call, std::int64_t time, std::uint64_t line, std::vector<Made>& out);
-  [[nodiscard]] dimemas::Record record_of(const Row& row) const;
+  void say(Call& call, const Row& row) const;
+  [[nodiscard]] dimemas::Record record_of(const Row& row, const Call& of) const;
   void take_what_is_there(const Call& call, std::vector<Made>& out);
   void put_ends(Call& call, std::vector<Made>& out);
   static void put_held(Call& call, std::vector<Made>& out);
   void put_collective(const Call& call, std::vector<Made>& out);
+  void put_request_ends(const Call& call, std::uint64_t line, std::vector<Made>& out);
   void put(dimemas::Record r, std::uint64_t line, std::vector<Made>& out);
 
   const Head& head_;

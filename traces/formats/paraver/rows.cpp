@@ -7,6 +7,7 @@
 
 #include "traces/formats/dimemas/mpi_calls.hpp"
 #include "traces/formats/dimemas/record.hpp"
+#include "traces/formats/paraver/events.hpp"
 
 namespace weft::traces::paraver {
 namespace {
@@ -72,7 +73,7 @@ class RecordReader {
       if (!f.whole("type", 0, INT64_MAX, type) || !f.value("value", value)) return false;
       if (!w.first_application) {
         ++losses_.other_applications;
-      } else if (dimemas::is_mpi_event(type) || (type >= kSentSize && type <= kCommunicator)) {
+      } else if (dimemas::is_mpi_event(type) || is_said_beside(type)) {
         rows_.add({at, order_++, type, value, 0, line_, w.task, 0, Row::What::event});
       } else if (!dimemas::is_about_mpi(type)) {
         ++losses_.events;

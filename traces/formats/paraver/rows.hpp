@@ -17,7 +17,7 @@ namespace weft::traces::paraver {
 
 struct Row {
   enum class What : std::uint8_t {
-    event,     // first = type, second = value: of calls of MPI, and what is said of a collective
+    event,     // first = type, second = value: of calls of MPI, and what is said beside them
     sent,      // first = bytes, second = tag; at its logical send
     posted,    // likewise, at its logical receive; over = its physical receive
     received,  // likewise, at its physical receive
@@ -37,10 +37,6 @@ struct RowsByTask {
   }
 };
 using Rows = SortedRows<Row, RowsByTask>;
-
-// What is said of a collective, with the event that begins its call.
-inline constexpr std::int64_t kSentSize = 50100001, kReceivedSize = 50100002, kIsRoot = 50100003,
-                              kCommunicator = 50100004;
 
 // Times of the last event of each task, whatever it is of: up to there it computed behind its last call. Errors: kBadInput with line and
 // column, kNotSupported.

@@ -1,0 +1,23 @@
+// Events of a Paraver trace on the line of the one that begins a call of MPI, or beside it.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::traces::paraver {
+
+// Extrae's, of a collective.
+inline constexpr std::int64_t kSentSize = 50100001, kReceivedSize = 50100002, kIsRoot = 50100003,
+                              kCommunicator = 50100004;
+
+// Weft's own, of what Extrae does not say and a replay depends on (`weft replay --export paraver`).
+// Of a call that sends without blocking, begins a collective, or ends such: each of the requests, a number from 1 on that is no other's of
+// the rank until it ends.
+inline constexpr std::int64_t kRequest = 60000519;
+// Of a call that sends or receives: its communicator, if that is not the world.
+inline constexpr std::int64_t kMessageCommunicator = 60000619;
+
+[[nodiscard]] constexpr bool is_said_beside(std::int64_t type) {
+  return (type >= kSentSize && type <= kCommunicator) || type == kRequest || type == kMessageCommunicator;
+}
+
+}  // namespace weft::traces::paraver
