@@ -37,6 +37,9 @@ struct MessageSeen {
   SimTime left;      // when the data left
   SimTime received;  // when a receive was there for it, if that was before; otherwise as `arrived`
   SimTime arrived;   // when all data were there
+  // Of the program's messages, where on_match asks, too.
+  std::uint64_t number = 0;   // in order of their sends
+  std::uint64_t send_op = 0;  // that sent it: a send, a start, the first half of a sendrecv
 };
 
 // What a receive of the program took.
@@ -47,6 +50,7 @@ struct MatchSeen {
   RankId source;
   std::int32_t tag = 0;
   std::int64_t bytes = 0;
+  std::uint64_t number = 0;  // of the message: MessageSeen::number
 };
 
 // What an accelerator did because a rank launched it. Of one lane nothing overlaps.

@@ -25,6 +25,7 @@ void Transfers::post_send(std::uint32_t src, std::uint32_t dst, std::uint32_t co
                                   target, agenda_.now());
   hindsight_.sent(i, m, src, target);
   if (audit_ != nullptr) audit_->sent(i, m);
+  if (options_.on_match && (m.state & kCollective) == 0) note_sent(i);
   if (over)
     tell(i, src, target, 0, nullptr, true);
   else
@@ -123,11 +124,17 @@ void Transfers::note_posted(std::uint32_t r, std::uint32_t rank) {
   posted_by_[r] = {ranks_[rank].pc, matcher_.receives()[r].target};
 }
 
-void Transfers::show_match(const Message& m, std::uint32_t r) {
+void Transfers::note_sent(std::uint32_t i) {
+  if (sent_by_.size() <= i) sent_by_.resize(i + std::size_t{1});
+  sent_by_[i] = {ranks_[messages_[i].src].pc, sent_++};
+}
+
+void Transfers::show_match(std::uint32_t i, std::uint32_t r) {
+  const Message& m = messages_[i];
   // The request may be freed by now.
   const std::uint32_t t = posted_by_[r].target.value;
   options_.on_match({RankId(m.dst), posted_by_[r].op, t == Target::kBlocking ? traces::kNoRequest : t,
-                     RankId(m.src), m.tag, m.bytes});
+                     RankId(m.src), m.tag, m.bytes, sent_by_[i].number});
 }
 
 // Message i belongs to receive r, whose row is given back. The later of the two sides is this instant.
@@ -140,7 +147,7 @@ void Transfers::match(std::uint32_t i, std::uint32_t r, bool late) {
   matcher_.receives().give(r);
   m.recv_target = target;
   m.matched = agenda_.now();
-  if (options_.on_match && (m.state & kCollective) == 0) show_match(m, r);
+  if (options_.on_match && (m.state & kCollective) == 0) show_match(i, r);
   hindsight_.met(i, m, r, late);
   if ((m.state & kArrived) != 0) {
     tell(i, m.dst, target, m.bytes, &m, false);
@@ -207,8 +214,11 @@ void Transfers::arrive(std::uint32_t i) {
   if (n.flow.valid()) hindsight_.arrived(n, network_.last_held_by());
   n.started = agenda_.now();  // from here on: since when the data wait
   traffic_.arrived(n, agenda_.now());
-  if (options_.on_message)
-    options_.on_message(seen(n, (n.state & kMatched) != 0 ? n.matched : agenda_.now(), agenda_.now()));
+  if (options_.on_message) {
+    MessageSeen s = seen(n, (n.state & kMatched) != 0 ? n.matched : agenda_.now(), agenda_.now());
+    if (options_.on_match && !s.of_collective) s.number = sent_by_[i].number, s.send_op = sent_by_[i].op;
+    options_.on_message(s);
+  }
   router_.give_back(i);
   if (n.send_target.value != Target::kNobody) tell(i, n.src, n.send_target, 0, &n, true);
   n.send_target.value = Target::kNobody;

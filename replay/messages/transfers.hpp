@@ -136,9 +136,10 @@ class Transfers {
   }
   void leave(std::uint32_t i, Elapsed before);
   void no_route(const Message& m);
-  // For ReplayOptions::on_match: receive `r` is posted by the operation that its rank is at; message m belongs to it.
+  // For ReplayOptions::on_match: receive `r`, message `i` is posted by the operation that its rank is at; message i belongs to receive r.
   void note_posted(std::uint32_t r, std::uint32_t rank);
-  void show_match(const Message& m, std::uint32_t r);
+  void note_sent(std::uint32_t i);
+  void show_match(std::uint32_t i, std::uint32_t r);
   // A side of message i is over; `m`: that message, or null if nobody can have waited for it.
   void tell(std::uint32_t i, std::uint32_t rank, Target t, std::int64_t bytes, const Message* m,
             bool sender) {
@@ -179,7 +180,13 @@ class Transfers {
     std::uint64_t op = 0;
     Target target;
   };
-  std::vector<Poster> posted_by_;  // by receive; only where on_match asks
+  struct Sender {
+    std::uint64_t op = 0, number = 0;
+  };
+  // By receive, by message; only where on_match asks.
+  std::vector<Poster> posted_by_;
+  std::vector<Sender> sent_by_;
+  std::uint64_t sent_ = 0;
 };
 
 }  // namespace weft::replay

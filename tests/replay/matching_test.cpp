@@ -1,8 +1,10 @@
 // MPI's matching rules, requests, probes.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "replay/engine.hpp"
 #include "tests/support/memory_trace.hpp"
@@ -109,8 +111,16 @@ TEST(Matching, WhoAsksIsToldWhatEveryReceiveTook) {
     ReplayOptions o;
     using Match = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t, std::uint32_t, int, std::int64_t>;
     std::set<Match> seen;
+    std::map<std::uint64_t, std::pair<std::uint32_t, std::int64_t>> took, sent;  // source, bytes
+    std::map<std::uint32_t, std::set<std::uint64_t>> send_ops;
     o.on_match = [&](const MatchSeen& m) {
       seen.insert({m.rank.index(), m.op, m.request, m.source.index(), m.tag, m.bytes});
+      took[m.number] = {m.source.index(), m.bytes};
+    };
+    o.on_message = [&](const MessageSeen& m) {
+      if (m.of_collective) return;
+      sent[m.number] = {m.src.index(), m.bytes};
+      send_ops[m.src.index()].insert(m.send_op);
     };
     ASSERT_TRUE(try_run(t, mode, o));
     const auto none = traces::kNoRequest;
@@ -118,6 +128,10 @@ TEST(Matching, WhoAsksIsToldWhatEveryReceiveTook) {
         seen,
         (std::set<Match>{
             {0, 0, 3, 2, 5, 500}, {0, 2, 4, 1, 6, 600}, {0, 5, none, 2, 8, 80}, {1, 3, none, 0, 7, 10}}));
+    EXPECT_EQ(took, sent) << "of each message both say the same";
+    EXPECT_EQ(sent.size(), 4u);
+    EXPECT_EQ(sent.rbegin()->first, 3u);
+    EXPECT_EQ(send_ops, (std::map<std::uint32_t, std::set<std::uint64_t>>{{0, {5}}, {1, {1}}, {2, {0, 2}}}));
     t.rewind();
   }
 }
