@@ -75,10 +75,12 @@ Result<void> ExportFlag::open(replay::ReplayOptions& options, const topology::Fa
   const auto some = [this](ReplayExport::Shows what) {
     return std::ranges::any_of(exports_, [what](const auto& e) { return e->shows() == what; });
   };
-  if (some(ReplayExport::Shows::kChoice)) {
+  const auto chooses =
+      std::ranges::find_if(exports_, [](const auto& e) { return e->shows() <= ReplayExport::Shows::kCalls; });
+  if (chooses != exports_.end()) {
     WEFT_ASSIGN(auto which, chosen(ranks));
-    which.beside =
-        (*std::ranges::find(exports_, ReplayExport::Shows::kChoice, &ReplayExport::shows))->places().front();
+    which.calls = some(ReplayExport::Shows::kCalls);
+    which.beside = (*chooses)->places().front();
     collector_.emplace(ranks, std::move(which), fabric, placement, options);
     collector_->attach(options);
   } else if (!ranks_.empty() || !from_time_.empty() || !to_time_.empty()) {

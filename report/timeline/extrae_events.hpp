@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "traces/formats/paraver/events.hpp"
 #include "traces/op.hpp"
 
 namespace weft::report {
@@ -120,9 +121,17 @@ inline constexpr ExtraeEvent kEvents[] = {
     {OpKind::testall, kOther, 125, "MPI_Testall"},
     {OpKind::testany, kOther, 126, "MPI_Testany"},
     {OpKind::testsome, kOther, 128, "MPI_Testsome"},
-    {OpKind::comm_create_group, kOther, 213, "MPI_Comm_create_group"},
-    // No call of MPI, but of Weft's traces: far behind Extrae's.
-    {OpKind::exchange_series, kCollective, 1000, "exchange series"}};
+    {OpKind::comm_create_group, kOther, 213, "MPI_Comm_create_group"}};
+
+// What a task is from its first event to its last.
+inline constexpr std::uint32_t kApplication = 40000001;
+
+// What is said of a collective beside the event that begins it.
+inline constexpr ExtraeEventType kCollectiveTypes[] = {
+    {traces::paraver::kSentSize, "Send Size in MPI Global OP"},
+    {traces::paraver::kReceivedSize, "Recv Size in MPI Global OP"},
+    {traces::paraver::kIsRoot, "Root in MPI Global OP"},
+    {traces::paraver::kCommunicator, "Communicator in MPI Global OP"}};
 
 inline constexpr auto kEventOfKind = [] {
   std::array<ExtraeEvent, traces::kOpKindCount> by_kind{};

@@ -1,3 +1,5 @@
+#include "report/timeline/paraver.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,11 +9,14 @@
 #include <tuple>
 #include <utility>
 
-#include "core/append_text.hpp"
+#include "core/byte_sum.hpp"
 #include "report/timeline/extrae_events.hpp"
 #include "report/timeline/op_groups.hpp"
+#include "report/timeline/paraver_head.hpp"
+#include "report/timeline/paraver_messages.hpp"
 #include "report/timeline/replay_export.hpp"
 #include "traces/kernel.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::report {
 namespace {
@@ -19,7 +24,7 @@ namespace {
 using traces::OpKind;
 
 // Beside Extrae's (extrae_events.hpp).
-constexpr std::uint32_t kRegion = 60000019, kKernel = 60000119, kLinkLoad = 60000219, kPathEvent = 60000319;
+constexpr std::uint32_t kRegion = 60000019, kKernel = 60000119, kPathEvent = 60000319, kSeries = 60000419;
 
 struct State {
   int number;
@@ -27,7 +32,7 @@ struct State {
   const char* color;
 };
 constexpr State kRunning{1, "Running", "{0,0,255}"};
-constexpr int kIdle = 0, kMemoryTransfer = 17;
+constexpr int kIdle = 0, kNotCreated = 2, kMemoryTransfer = 17;
 constexpr std::array<State, 18> kStates{{{0, "Idle", "{117,195,255}"},
                                          kRunning,
                                          {2, "Not created", "{255,255,255}"},
@@ -61,8 +66,6 @@ int state_of(OpKind k) {
   return 15;
 }
 
-std::int64_t ns(SimTime t) { return t.time_since_epoch().count() / 1000; }
-
 // A line of the .prv that is of one rank, before it is text.
 struct Record {
   std::int64_t at = 0;
@@ -71,8 +74,9 @@ struct Record {
   std::uint32_t rank = 0;
   std::uint32_t type = 0;    // of an event; 0: a state
   std::uint16_t thread = 0;  // of the rank: 0 it itself, then its lanes
-  std::int16_t state = 0;
+  std::int16_t state = 0;    // of an event kOwnLine or kBeside
 };
+constexpr std::int16_t kOwnLine = 0, kBeside = 1;
 struct RecordsByTime {
   bool operator()(const Record& a, const Record& b) const {
     return std::tie(a.at, a.order) < std::tie(b.at, b.order);
@@ -84,15 +88,18 @@ using RecordRows = SortedRows<Record, RecordsByTime>;
 // `order` is as they are added: what a rank does at one instant stays in its order.
 class Records {
  public:
-  explicit Records(const Timeline& timeline) : rows_(timeline.beside, timeline.memory) {}
+  explicit Records(const Timeline& timeline) : rows_(timeline.beside, timeline.memory / 2) {}
   // Whose thread the next ones are.
   void thread(std::uint16_t of_rank) { thread_ = of_rank; }
-  void state(std::uint32_t rank, SimTime from, SimTime to, int state) {
-    if (ns(to) > ns(from))
-      rows_.add({ns(from), ns(to), rows_.size(), rank, 0, thread_, static_cast<std::int16_t>(state)});
+  void state(std::uint32_t rank, std::int64_t from, std::int64_t to, int state) {
+    if (to > from) rows_.add({from, to, rows_.size(), rank, 0, thread_, static_cast<std::int16_t>(state)});
   }
-  void event(std::uint32_t rank, SimTime at, std::uint32_t type, std::int64_t value) {
-    rows_.add({ns(at), value, rows_.size(), rank, type, thread_, 0});
+  void event(std::uint32_t rank, std::int64_t at, std::uint32_t type, std::int64_t value) {
+    rows_.add({at, value, rows_.size(), rank, type, thread_, kOwnLine});
+  }
+  // On the line of the event before.
+  void beside(std::uint32_t rank, std::int64_t at, std::uint32_t type, std::int64_t value) {
+    rows_.add({at, value, rows_.size(), rank, type, thread_, kBeside});
   }
   [[nodiscard]] Result<RecordRows> finish() && {
     WEFT_TRY(rows_.finish());
@@ -104,31 +111,179 @@ class Records {
   std::uint16_t thread_ = 0;
 };
 
-// `spans` is at the first of the rank, or of a later one.
-void add_rank(Records& out, const Timeline& timeline, std::uint32_t rank,
-              SortedRows<TimelineSpan, SpansByTime>::Reader& spans) {
-  SimTime last{};
-  for (; spans.more() && spans.row().rank == rank; spans.next()) {
-    const TimelineSpan& s = spans.row();
-    if (s.is_region_mark()) {
-      out.event(rank, s.begin, kRegion, s.kind == OpKind::region_begin ? s.amount + 1 : 0);
-      continue;
+// When things are in the file, of one rank.
+class RankClock {
+ public:
+  explicit RankClock(SimTime from) : now_(prv_time(from)), seen_(from) {}
+  [[nodiscard]] std::int64_t now() const { return now_; }
+  // Something that is no call, or nothing, up to then.
+  void pass(SimTime until) {
+    if (until <= seen_) return;
+    const std::int64_t ps = (until - seen_).count() + owed_;
+    const std::int64_t whole = std::max<std::int64_t>(0, (ps + 500) / 1000);
+    owed_ = ps - 1000 * whole;
+    now_ += whole;
+    seen_ = until;
+  }
+  // A call up to then.
+  void call(SimTime until, std::int64_t least) {
+    now_ = std::max(now_ + least, prv_time(until));
+    seen_ = std::max(seen_, until);
+  }
+
+ private:
+  std::int64_t now_;
+  std::int64_t owed_ = 0;  // ps of what is no call that are not in now_: at most half a ns, more or less
+  SimTime seen_;
+};
+
+bool is_call_with_ends(OpKind k) {
+  return traces::is_send(k) || traces::is_receive(k) || k == OpKind::start || k == OpKind::startall;
+}
+
+struct Sizes {
+  std::int64_t sent = 0, received = 0;
+};
+// As Extrae's wrappers and its merger have them: what a rank gives each of the others, or all, and what it gets.
+Sizes sizes_of(const TimelineSpan& s, std::size_t members) {
+  const bool root = s.peer == static_cast<std::int32_t>(s.rank);
+  const std::int64_t a = s.amount;
+  const auto all = static_cast<std::int64_t>(std::min<std::uint64_t>(
+      times_bytes(members, static_cast<std::uint64_t>(a)), std::numeric_limits<std::int64_t>::max()));
+  switch (traces::blocking_form(s.kind)) {
+    case OpKind::barrier:
+      return {0, 0};
+    case OpKind::bcast:
+      return root ? Sizes{a, 0} : Sizes{0, a};
+    case OpKind::reduce:
+      return root ? Sizes{0, a} : Sizes{a, 0};
+    case OpKind::gather:
+      return {a, root ? all : 0};
+    case OpKind::gatherv:
+      return {a, root ? s.listed : 0};
+    case OpKind::scatter:
+      return {root ? all : 0, a};
+    case OpKind::scatterv:
+      return {root ? s.listed : 0, a};
+    case OpKind::allgather:
+    case OpKind::alltoall:
+      return {a, all};
+    case OpKind::reduce_scatter_block:
+      return {all, a};
+    case OpKind::allreduce:
+    case OpKind::scan:
+    case OpKind::exscan:
+      return {a, a};
+    default:
+      return {a, s.listed};
+  }
+}
+
+using Requests = SortedRows<TimelineRequest, RequestsBySpan>::Reader;
+
+// What a replay leaves of its ranks, rank by rank.
+class RankWriter {
+ public:
+  RankWriter(const Timeline& timeline, const std::vector<traces::Communicator>& communicators, Records& out,
+             PrvCalls& calls)
+      : timeline_(timeline),
+        communicators_(communicators),
+        out_(out),
+        calls_(calls),
+        requests_(timeline.requests.reader()) {}
+
+  // `spans` is at the first of the rank, or of a later one.
+  void add(std::uint32_t rank, SortedRows<TimelineSpan, SpansByTime>::Reader& spans) {
+    std::int64_t last = 0;
+    if (spans.more() && spans.row().rank == rank) {
+      RankClock clock(spans.row().begin);
+      if (spans.row().begin == SimTime{}) out_.event(rank, 0, extrae::kApplication, 1);
+      SimTime over{};
+      for (; spans.more() && spans.row().rank == rank; spans.next()) {
+        add(spans.row(), clock);
+        over = std::max(over, spans.row().end);
+      }
+      last = clock.now();
+      // To who reads the file as a program a rank computes up to its last event.
+      if (over <= timeline_.to) out_.event(rank, last, extrae::kApplication, 0);
     }
-    out.state(rank, s.begin, s.end, s.for_accelerator ? kRunning.number : state_of(s.kind));
-    last = s.end;
-    if (s.kind == OpKind::launch || s.for_accelerator) continue;  // no calls of MPI
-    if (s.kind == OpKind::compute_kernel) {
-      out.event(rank, s.begin, kKernel, s.kernel + 1);
-      out.event(rank, s.end, kKernel, 0);
-    } else if (const ExtraeEvent& call = extrae_event(s.kind); call.value != 0) {
-      out.event(rank, s.begin, call.type, call.value);
-      out.event(rank, s.end, call.type, 0);
+    calls_.rank_over(rank, last);
+    // Operations follow each other, so a rank whose last one is over before the time asked for is done. Of others nothing is known.
+    // It is not idle: prv2dim takes that for computation, and Extrae says it of nobody.
+    const SimTime end = std::min(timeline_.to, timeline_.end);
+    if (timeline_.is_chosen(rank))
+      out_.state(rank, std::max(last, prv_time(timeline_.from)), prv_time(end), kNotCreated);
+    last_ = std::max(last_, last);
+  }
+  // The end of the last call of any.
+  [[nodiscard]] std::int64_t last() const { return last_; }
+  [[nodiscard]] Result<void> status() const { return requests_.status(); }
+
+ private:
+  void add(const TimelineSpan& s, RankClock& clock) {
+    clock.pass(s.begin);
+    const std::int64_t from = clock.now();
+    if (s.is_region_mark()) {
+      out_.event(s.rank, from, kRegion, s.kind == OpKind::region_begin ? s.amount + 1 : 0);
+      return;
+    }
+    const ExtraeEvent& call = extrae_event(s.kind);
+    // To who reads the file as a program MPI_Init is a barrier of all, which it is not in a replay.
+    const bool is_call = call.value != 0 && s.kind != OpKind::init && !s.for_accelerator;
+    if (is_call) {
+      const bool has_ends =
+          is_call_with_ends(s.kind) || traces::is_completion(s.kind) || traces::is_collective(s.kind);
+      clock.call(s.end, has_ends ? kLeastCall : 0);
+    } else {
+      clock.pass(s.end);
+    }
+    const std::int64_t to = clock.now();
+    out_.state(s.rank, from, to, s.for_accelerator ? kRunning.number : state_of(s.kind));
+    if (is_call) {
+      if (is_call_with_ends(s.kind)) calls_.add(s.rank, s.op, from, to);
+      out_.event(s.rank, from, call.type, call.value);
+      if (traces::is_collective(s.kind)) add_sizes(s, from);
+      if (is_call_with_ends(s.kind) && s.comm != 0)
+        out_.beside(s.rank, from, traces::paraver::kMessageCommunicator, s.comm + std::int64_t{1});
+      add_requests(s, from, to);
+      out_.event(s.rank, to, call.type, 0);
+    } else if (s.kind == OpKind::compute_kernel) {
+      add_between(s.rank, from, to, kKernel, s.kernel + 1);
+    } else if (s.kind == OpKind::exchange_series) {
+      add_between(s.rank, from, to, kSeries, 1);
     }
   }
-  // Operations follow each other, so a rank whose last one is over before the time asked for is done. Of others nothing is known.
-  if (timeline.is_chosen(rank))
-    out.state(rank, std::max(last, timeline.from), std::min(timeline.to, timeline.end), 0);
-}
+  void add_between(std::uint32_t rank, std::int64_t from, std::int64_t to, std::uint32_t type, int value) {
+    out_.event(rank, from, type, value);
+    out_.event(rank, to, type, 0);
+  }
+  void add_sizes(const TimelineSpan& s, std::int64_t at) {
+    if (s.comm >= communicators_.size()) return;
+    const Sizes sizes = sizes_of(s, communicators_[s.comm].members.size());
+    out_.beside(s.rank, at, traces::paraver::kSentSize, sizes.sent);
+    out_.beside(s.rank, at, traces::paraver::kReceivedSize, sizes.received);
+    out_.beside(s.rank, at, traces::paraver::kCommunicator, s.comm + std::int64_t{1});
+    // To prv2dim the event alone says that it is one.
+    if (traces::is_rooted(s.kind) && s.peer == static_cast<std::int32_t>(s.rank))
+      out_.beside(s.rank, at, traces::paraver::kIsRoot, 1);
+  }
+  void add_requests(const TimelineSpan& s, std::int64_t from, std::int64_t to) {
+    const auto here = [&] { return std::tie(requests_.row().rank, requests_.row().span); };
+    while (requests_.more() && here() < std::tie(s.rank, s.order)) requests_.next();
+    for (; requests_.more() && here() == std::tie(s.rank, s.order); requests_.next()) {
+      const TimelineRequest& r = requests_.row();
+      if (r.ends) calls_.add_end(r, from, to);
+      if (!r.receive) out_.beside(s.rank, from, traces::paraver::kRequest, r.slot + std::int64_t{1});
+    }
+  }
+
+  const Timeline& timeline_;
+  const std::vector<traces::Communicator>& communicators_;
+  Records& out_;
+  PrvCalls& calls_;
+  Requests requests_;
+  std::int64_t last_ = 0;
+};
 
 // The threads of a rank: it itself, then what its accelerator has.
 std::uint32_t threads_of(const Timeline& timeline, std::uint32_t rank) {
@@ -153,13 +308,14 @@ Result<void> add_devices(Records& out, const Timeline& timeline) {
       const replay::DeviceSeen& d = device.row().seen;
       const SimTime over = std::min(d.end, timeline.end);
       if (over <= d.begin) continue;
-      out.state(rank, last, d.begin, kIdle);
-      out.state(rank, d.begin, over, traces::is_device_copy(d.kernel) ? kMemoryTransfer : kRunning.number);
-      out.event(rank, d.begin, kKernel, static_cast<std::int64_t>(d.kernel) + 1);
-      out.event(rank, over, kKernel, 0);
+      const std::int64_t from = prv_time(d.begin), to = prv_time(over);
+      out.state(rank, prv_time(last), from, kIdle);
+      out.state(rank, from, to, traces::is_device_copy(d.kernel) ? kMemoryTransfer : kRunning.number);
+      out.event(rank, from, kKernel, static_cast<std::int64_t>(d.kernel) + 1);
+      out.event(rank, to, kKernel, 0);
       last = std::max(last, over);
     }
-    out.state(rank, last, end, kIdle);
+    out.state(rank, prv_time(last), prv_time(end), kIdle);
   }
   out.thread(0);
   return device.status();
@@ -172,16 +328,15 @@ void add_path_events(Records& out, const Timeline& timeline) {
   for (const replay::PathSegment& s : timeline.path) {
     const std::uint32_t rank = s.waiter().index();
     if (!timeline.is_chosen(rank)) continue;
-    out.event(rank, s.from, kPathEvent, s.is_message() ? kAwaited : kOwnTime);
-    out.event(rank, s.to, kPathEvent, 0);
+    out.event(rank, prv_time(s.from), kPathEvent, s.is_message() ? kAwaited : kOwnTime);
+    out.event(rank, prv_time(s.to), kPathEvent, 0);
   }
 }
 
-// A name is the rest of its line, and of some files as many lines as are said above them.
-std::string on_one_line(std::string name) {
-  std::ranges::replace_if(
-      name, [](unsigned char c) { return c < ' ' || c == 127; }, '?');
-  return name;
+PrvSystem system_of(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank) {
+  std::vector<std::uint32_t> threads(timeline.ranks);
+  for (std::uint32_t r = 0; r < timeline.ranks; ++r) threads[r] = threads_of(timeline, r);
+  return {node_of_rank, threads, 0};
 }
 
 }  // namespace
@@ -202,6 +357,7 @@ std::string paraver_pcf(const Timeline& timeline) {
     for (const auto& [value, text] : values) out += fmt::format("{}      {}\n", value, text);
   };
   using Values = std::vector<std::pair<std::int64_t, std::string>>;
+  type(extrae::kApplication, "Application", Values{{1, "Begin"}});
   for (const ExtraeEventType& t : extrae::kTypes) {
     Values values;
     for (const ExtraeEvent& e : extrae::kEvents)
@@ -218,145 +374,72 @@ std::string paraver_pcf(const Timeline& timeline) {
   if (!timeline.path.empty())
     type(kPathEvent, "Critical path",
          Values{{kOwnTime, "own time"}, {kAwaited, "message that is waited for"}});
-  if (!timeline.link_names.empty())
-    out += fmt::format("\n\nEVENT_TYPE\n1    {}    Link load, hundredths of a percent of the bandwidth\n",
-                       kLinkLoad);
+  type(kSeries, "Exchange series", Values{{1, "exchange series"}});
+  out += "\n\nEVENT_TYPE\n";
+  for (const ExtraeEventType& t : extrae::kCollectiveTypes)
+    out += fmt::format("1    {}    {}\n", t.number, t.label);
+  out += fmt::format("1    {}    Request of a send or a collective\n1    {}    Communicator of a message\n",
+                     traces::paraver::kRequest, traces::paraver::kMessageCommunicator);
   return out + "\n";
 }
 
 namespace {
 
-Result<RecordRows> records_of(const Timeline& timeline) {
+struct ProgramRecords {
+  RecordRows rows;
+  PrvCalls calls;
+  std::int64_t last = 0;
+};
+Result<ProgramRecords> records_of(const Timeline& timeline,
+                                  const std::vector<traces::Communicator>& communicators) {
   Records records(timeline);
+  PrvCalls calls(timeline);
+  RankWriter writer(timeline, communicators, records, calls);
   auto spans = timeline.spans.reader();
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) add_rank(records, timeline, r, spans);
+  for (std::uint32_t r = 0; r < timeline.ranks; ++r) writer.add(r, spans);
   WEFT_TRY(spans.status());
+  WEFT_TRY(writer.status());
   WEFT_TRY(add_devices(records, timeline));
   add_path_events(records, timeline);
-  return std::move(records).finish();
+  WEFT_ASSIGN(RecordRows rows, std::move(records).finish());
+  return ProgramRecords{std::move(rows), std::move(calls), writer.last()};
 }
 
-struct MessagesByTime {
-  bool operator()(const TimelineMessage& a, const TimelineMessage& b) const {
-    return std::tuple(ns(a.seen.posted), a.number) < std::tuple(ns(b.seen.posted), b.number);
-  }
-};
-
-struct SortedMessages {
-  SortedRows<TimelineMessage, MessagesByTime> rows;
-  SimTime last{};  // when the last one is there: after all ranks have ended where nobody waits for it
-};
-Result<SortedMessages> messages_by_time(const Timeline& timeline) {
-  SortedMessages sorted{SortedRows<TimelineMessage, MessagesByTime>(timeline.beside, timeline.memory), {}};
-  auto m = timeline.messages.reader();
-  for (; m.more(); m.next()) {
-    sorted.rows.add(m.row());
-    sorted.last = std::max({sorted.last, m.row().seen.arrived, m.row().seen.received});
-  }
-  WEFT_TRY(m.status());
-  WEFT_TRY(sorted.rows.finish());
-  return sorted;
-}
-
-struct Load {
-  std::int64_t at;
-  std::uint32_t link;
-  std::int32_t used;
-};
-std::vector<Load> loads_by_time(const Timeline& timeline) {
-  std::vector<Load> loads;
-  for (std::uint32_t l = 0; l < timeline.link_names.size(); ++l)
-    for (const LoadStep& step : load_steps(timeline, l)) loads.push_back({ns(step.at), l, step.used});
-  std::ranges::stable_sort(loads, {}, &Load::at);
-  return loads;
-}
-
-std::uint32_t thread_count(const Timeline& timeline) {
-  std::uint32_t threads = 0;
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) threads += threads_of(timeline, r);
-  return threads;
-}
-
-std::uint32_t node_count(const std::vector<std::uint32_t>& node_of_rank) {
-  std::uint32_t nodes = 0;
-  for (const std::uint32_t n : node_of_rank) nodes = std::max(nodes, n + 1);
-  return nodes;
-}
-
-void write_head(TextPieces& out, const Timeline& timeline, SimTime end,
-                const std::vector<std::uint32_t>& node_of_rank, const std::vector<std::uint32_t>& on_node,
-                const std::vector<traces::Communicator>& communicators) {
-  const auto links = static_cast<std::uint32_t>(timeline.link_names.size());
-  const auto nodes = static_cast<std::uint32_t>(on_node.size());
-  // No date: the same replay gives the same bytes.
-  out.add("#Paraver (01/01/70 at 00:00):{}_ns:{}(", ns(end), nodes + (links > 0 ? 1 : 0));
-  for (std::uint32_t n = 0; n < nodes; ++n) out.add("{}{}", n == 0 ? "" : ",", on_node[n]);
-  if (links > 0) out.add(",{}", links);
-  out.add("):{}:{}(", links > 0 ? 2 : 1, timeline.ranks);
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r)
-    out.add("{}{}:{}", r == 0 ? "" : ",", threads_of(timeline, r), node_of_rank[r] + 1);
-  out.add(")");
-  if (links > 0) out.add(":1({}:{})", links, nodes + 1);
-  out.add(",{}\n", communicators.size());
-  for (std::size_t c = 0; c < communicators.size(); ++c) {
-    out.add("c:1:{}:{}", c + 1, communicators[c].members.size());
-    for (const std::int32_t m : communicators[c].members) out.add(":{}", m + 1);
-    out.add("\n");
-  }
+void write_record(TextPieces& out, const PrvSystem& system, RecordRows::Reader& record) {
+  const Record r = record.row();
+  record.next();
+  if (r.type == 0)
+    return out.add("1:{}:1:{}:{}:{}:{}:{}\n", system.cpu[r.rank] + r.thread, r.rank + 1, r.thread + 1, r.at,
+                   r.value, r.state);
+  out.add("2:{}:1:{}:{}:{}:{}:{}", system.cpu[r.rank] + r.thread, r.rank + 1, r.thread + 1, r.at, r.type,
+          r.value);
+  for (; record.more() && record.row().type != 0 && record.row().state == kBeside; record.next())
+    out.add(":{}:{}", record.row().type, record.row().value);
+  out.add("\n");
 }
 
 }  // namespace
 
 Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
                        const std::vector<traces::Communicator>& communicators, const TextSink& to) {
-  // A processor for each rank and each thread of its accelerator, numbered node by node.
-  const std::uint32_t nodes = node_count(node_of_rank);
-  std::vector<std::uint32_t> on_node(nodes, 0), first(nodes, 1), cpu(timeline.ranks);
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) {
-    cpu[r] = on_node[node_of_rank[r]];
-    on_node[node_of_rank[r]] += threads_of(timeline, r);
-  }
-  for (std::uint32_t n = 1; n < nodes; ++n) first[n] = first[n - 1] + on_node[n - 1];
-  for (std::uint32_t r = 0; r < timeline.ranks; ++r) cpu[r] += first[node_of_rank[r]];
+  const PrvSystem system = system_of(timeline, node_of_rank);
+  WEFT_ASSIGN(ProgramRecords records, records_of(timeline, communicators));
+  WEFT_ASSIGN(const PrvMessages messages, std::move(records.calls).messages());
 
-  WEFT_ASSIGN(const auto records, records_of(timeline));
-  WEFT_ASSIGN(const auto messages, messages_by_time(timeline));
-  const std::vector<Load> loads = loads_by_time(timeline);
-
-  const std::uint32_t threads = thread_count(timeline);
   TextPieces out(to);
-  write_head(out, timeline, std::max(timeline.end, messages.last), node_of_rank, on_node, communicators);
-  // At one instant ranks come first, then messages, then links.
-  auto record = records.reader();
+  system.write_head(out, std::max({prv_time(timeline.end), messages.last, records.last}), communicators);
+  // At one instant ranks come first, then messages.
+  auto record = records.rows.reader();
   auto message = messages.rows.reader();
-  auto load = loads.begin();
-  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-  while (true) {
-    const std::int64_t of_rank = record.more() ? record.row().at : kNever;
-    const std::int64_t of_message = message.more() ? ns(message.row().seen.posted) : kNever;
-    const std::int64_t of_link = load != loads.end() ? load->at : kNever;
-    const std::int64_t at = std::min({of_rank, of_message, of_link});
-    if (at == kNever) break;
-    if (at == of_rank) {
-      const Record& r = record.row();
-      if (r.type == 0)
-        out.add("1:{}:1:{}:{}:{}:{}:{}\n", cpu[r.rank] + r.thread, r.rank + 1, r.thread + 1, r.at, r.value,
-                r.state);
-      else
-        out.add("2:{}:1:{}:{}:{}:{}:{}\n", cpu[r.rank] + r.thread, r.rank + 1, r.thread + 1, r.at, r.type,
-                r.value);
-      record.next();
-    } else if (at == of_message) {
-      const replay::MessageSeen& m = message.row().seen;
-      const std::uint32_t a = m.src.index(), b = m.dst.index();
-      out.add("3:{}:1:{}:1:{}:{}:{}:1:{}:1:{}:{}:{}:{}\n", cpu[a], a + 1, ns(m.posted), ns(m.left), cpu[b],
-              b + 1, ns(m.received), ns(m.arrived), m.bytes, m.tag);
-      message.next();
-    } else {
-      out.add("2:{}:2:1:{}:{}:{}:{}\n", threads + load->link + 1, load->link + 1, load->at, kLinkLoad,
-              load->used);
-      ++load;
+  while (record.more() || message.more()) {
+    if (record.more() && (!message.more() || record.row().at <= message.row().sent)) {
+      write_record(out, system, record);
+      continue;
     }
+    const PrvMessage& m = message.row();
+    out.add("3:{}:1:{}:1:{}:{}:{}:1:{}:1:{}:{}:{}:{}\n", system.cpu[m.from], m.from + 1, m.sent, m.left,
+            system.cpu[m.to], m.to + 1, m.posted, m.received, m.bytes, m.tag);
+    message.next();
   }
   WEFT_TRY(record.status());
   WEFT_TRY(message.status());
@@ -365,28 +448,14 @@ Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t
 }
 
 std::string paraver_row(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank) {
-  std::string out;
-  const auto head = [&out](const char* level, std::size_t names) {
-    out += fmt::format("{}LEVEL {} SIZE {}\n", out.empty() ? "" : "\n", level, names);
-  };
-  const auto names = [&](const char* level, std::uint32_t count, const char* name, auto&& more) {
-    head(level, count + more.size());
-    for (std::uint32_t i = 0; i < count; ++i) out += fmt::format("{} {}\n", name, i + 1);
-    for (const std::string& text : more) out += on_one_line(text) + "\n";
-  };
-  const std::vector<std::string> network(timeline.link_names.empty() ? 0 : 1, "links");
-  const std::uint32_t threads = thread_count(timeline);
-  names("CPU", threads, "cpu", timeline.link_names);
-  names("NODE", node_count(node_of_rank), "node", network);
-  head("THREAD", threads + timeline.link_names.size());
+  std::vector<std::string> names;
   for (std::uint32_t r = 0; r < timeline.ranks; ++r) {
-    out += fmt::format("rank {}\n", r);
+    names.push_back(fmt::format("rank {}", r));
     for (std::size_t l = 0; l < kLaneNames.size(); ++l)
       if (!timeline.lanes.empty() && (timeline.lanes[r] >> l & 1) != 0)
-        out += fmt::format("rank {} {}\n", r, kLaneNames[l]);
+        names.push_back(fmt::format("rank {} {}", r, kLaneNames[l]));
   }
-  for (const std::string& link : timeline.link_names) out += on_one_line(link) + "\n";
-  return out;
+  return system_of(timeline, node_of_rank).row(names, "");
 }
 
 namespace {
@@ -395,22 +464,28 @@ class ParaverFiles final : public ReplayFiles {
  public:
   // NAME, or NAME.prv as the viewer's own dialogs call it.
   explicit ParaverFiles(std::string place) : ReplayFiles(files_of(place)), place_(std::move(place)) {}
+  [[nodiscard]] Shows shows() const override { return Shows::kCalls; }
   [[nodiscard]] Result<void> open() override {
     if (is_standard_output(place_))
-      return usage_error("what Paraver reads are three files", place_, "paraver:NAME");
+      return usage_error("what Paraver reads are several files", place_, "paraver:NAME");
     return ReplayFiles::open();
   }
 
  private:
   static std::vector<std::string> files_of(std::string name) {
     if (name.ends_with(".prv")) name.resize(name.size() - 4);
-    return {name + ".prv", name + ".pcf", name + ".row"};
+    return {name + ".prv",         name + ".pcf",         name + ".row",
+            name + ".network.prv", name + ".network.pcf", name + ".network.row"};
   }
   [[nodiscard]] Result<void> write_files(const Replayed& run, std::span<AtomicFile> files) const override {
     WEFT_TRY(write_prv(run.timeline, run.node_of_rank, run.trace.communicators(),
                        [&files](std::string_view text) { files[0].write(text); }));
     files[1].write(paraver_pcf(run.timeline));
     files[2].write(paraver_row(run.timeline, run.node_of_rank));
+    WEFT_TRY(write_network_prv(run.timeline, run.node_of_rank,
+                               [&files](std::string_view text) { files[3].write(text); }));
+    files[4].write(network_pcf(run.timeline));
+    files[5].write(network_row(run.timeline, run.node_of_rank));
     return {};
   }
   std::string place_;

@@ -35,6 +35,7 @@ class ReplayExport {
   // What of the replay a format needs, which decides what is kept while it runs.
   enum class Shows {
     kChoice,  // the ranks and times that --ranks, --from-time and --to-time choose: a Timeline, in bounded memory
+    kCalls,      // ... and which calls messages are of
     kTimes,      // of every operation when it began and ended: 16 B an operation in memory
     kEverything  // and of every receive which message it took: 32 B a receive more
   };

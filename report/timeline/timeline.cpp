@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/byte_sum.hpp"
 #include "report/timeline/span_ops.hpp"
 
 namespace weft::report {
@@ -26,9 +27,12 @@ TimelineCollector::TimelineCollector(std::uint32_t ranks, TimelineOptions option
   timeline_.to = options_.to;
   timeline_.beside = options_.beside;
   timeline_.memory = options_.memory;
+  timeline_.calls = options_.calls;
   timeline_.spans = SortedRows<TimelineSpan, SpansByTime>(options_.beside, options_.memory);
   timeline_.messages = SortedRows<TimelineMessage, MessagesByNumber>(options_.beside, options_.memory);
   timeline_.devices = SortedRows<TimelineDevice, DevicesByTime>(options_.beside, options_.memory);
+  timeline_.matches = SortedRows<TimelineMatch, MatchesByOp>(options_.beside, options_.memory / 4);
+  timeline_.requests = SortedRows<TimelineRequest, RequestsBySpan>(options_.beside, options_.memory / 4);
 }
 
 void TimelineCollector::attach(replay::ReplayOptions& options) {
@@ -53,6 +57,87 @@ void TimelineCollector::attach(replay::ReplayOptions& options) {
       return;
     timeline_.messages.add({m, timeline_.messages.size()});
   };
+  if (!options_.calls) return;
+  options.on_match = [this, before = std::move(options.on_match)](const replay::MatchSeen& m) {
+    if (before) before(m);
+    if (timeline_.is_chosen(m.rank.index()))
+      timeline_.matches.add({m.number, m.op, m.rank.index(), m.request});
+  };
+}
+
+// Operations of a rank come in the order of its program.
+void TimelineCollector::note_requests(Requests& open, const traces::OpBlock& block, const traces::Op& op,
+                                      TimelineSpan& span) {
+  const auto add = [&](std::uint32_t slot, const Request& r, bool ends) {
+    timeline_.requests.add({span.order, r.made, timeline_.requests.size(), span.rank, slot, ends, r.receive});
+  };
+  const auto start = [&](std::int64_t slot) {
+    Request& r = open[static_cast<std::uint32_t>(slot)];
+    r.made = span.op;
+    span.comm = r.comm;
+    add(static_cast<std::uint32_t>(slot), r, false);
+  };
+  if (op.kind == traces::OpKind::launch) return;  // computation, as the wait for it
+  if (traces::makes_request(op.kind)) {
+    const bool persistent = traces::makes_persistent_request(op.kind);
+    open[op.request] = {span.op, span.comm, traces::is_receive_request(op.kind), persistent};
+    if (!persistent) start(op.request);
+  } else if (op.kind == traces::OpKind::start) {
+    start(op.request);
+  } else if (op.kind == traces::OpKind::startall) {
+    for (const std::int64_t slot : block.list(op)) start(slot);
+  } else if (op.kind == traces::OpKind::request_free) {
+    const auto it = open.find(op.request);
+    if (it == open.end()) return;
+    if (!it->second.receive) add(it->first, it->second, true);
+    open.erase(it);
+  } else if (traces::is_completion(op.kind)) {
+    std::int64_t one = 0;
+    for (const std::int64_t slot : traces::completed_requests(op, block.list(op), one)) {
+      const auto it = open.find(static_cast<std::uint32_t>(slot));
+      if (it == open.end()) continue;
+      add(it->first, it->second, true);
+      if (!it->second.persistent) open.erase(it);
+    }
+  }
+}
+
+std::int64_t listed_bytes(const traces::Op& op, std::span<const std::int64_t> list,
+                          const std::vector<std::int32_t>& members, std::uint32_t rank) {
+  using traces::OpKind;
+  const auto sum = [](std::span<const std::int64_t> of) {
+    std::uint64_t bytes = 0;
+    for (const std::int64_t b : of) bytes = add_bytes(bytes, static_cast<std::uint64_t>(b));
+    return static_cast<std::int64_t>(std::min<std::uint64_t>(bytes, INT64_MAX));
+  };
+  if (list.empty()) return 0;
+  switch (traces::blocking_form(op.kind)) {
+    case OpKind::gatherv:
+    case OpKind::scatterv:
+    case OpKind::allgatherv:
+      return sum(list);
+    case OpKind::alltoallv:
+    case OpKind::alltoallw:
+      return sum(list.last(list.size() / 2));
+    case OpKind::reduce_scatter: {
+      const auto own = std::ranges::find(members, static_cast<std::int32_t>(rank)) - members.begin();
+      return own < std::ssize(list) ? list[static_cast<std::size_t>(own)] : 0;
+    }
+    case OpKind::neighbor_allgather:
+    case OpKind::neighbor_alltoall:
+      return static_cast<std::int64_t>(
+          std::min(times_bytes(static_cast<std::uint64_t>(list[0]), static_cast<std::uint64_t>(op.amount)),
+                   std::uint64_t{INT64_MAX}));
+    case OpKind::neighbor_allgatherv:
+    case OpKind::neighbor_alltoallv:
+    case OpKind::neighbor_alltoallw: {
+      const auto in = static_cast<std::size_t>(list[0]);
+      const auto out = static_cast<std::size_t>(list[1 + in]);
+      return sum(list.subspan(2 + in + out, in));
+    }
+    default:
+      return 0;
+  }
 }
 
 // Regions that are open at the time asked for begin then.
@@ -88,9 +173,11 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
   WEFT_TRY(timeline_.messages.finish());
   WEFT_TRY(timeline_.devices.finish());
   WEFT_TRY(seen_.finish());
+  WEFT_TRY(timeline_.matches.finish());
   RegionMarks earlier(options_.beside, options_.memory);
   auto span = seen_.reader();
   for (std::uint32_t r = 0; r < timeline_.ranks; ++r) {
+    Requests open;
     const auto here = [&] { return span.more() && span.row().rank == r; };
     const auto next = [&] { return here() ? std::optional(span.row().op) : std::nullopt; };
     const auto name_it = [&](const traces::OpBlock& block, const traces::Op& op,
@@ -100,6 +187,10 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
       s.kind = op.kind;
       s.peer = op.peer;
       s.amount = launched_by ? static_cast<std::int64_t>(*launched_by) : op.amount;
+      s.comm = op.comm.index();
+      if (traces::is_collective(op.kind))
+        s.listed = listed_bytes(op, block.list(op), trace.communicators()[s.comm].members, r);
+      if (options_.calls) note_requests(open, block, op, s);
       if (op.kind == traces::OpKind::compute_kernel || op.kind == traces::OpKind::launch)
         if (const auto list = block.list(op); !list.empty()) s.kernel = static_cast<std::uint8_t>(list[0]);
       if (s.end >= options_.from)
@@ -117,6 +208,7 @@ Result<Timeline> TimelineCollector::finish(traces::TraceReader& trace, Duration 
   WEFT_TRY(earlier.finish());
   if (options_.from <= timeline_.end) WEFT_TRY(reopen(earlier));
   WEFT_TRY(timeline_.spans.finish());
+  WEFT_TRY(timeline_.requests.finish());
   return std::move(timeline_);
 }
 

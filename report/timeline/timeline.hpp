@@ -1,11 +1,13 @@
 // Timeline: what every rank did when, and which messages went between them, of one replay; for viewers.
 //
 // Collected while the replay runs, through its callbacks, then joined with the trace for the names. Memory: some tens of MB, however
-// many operations and messages there are (SortedRows). On disk 56 B an operation, twice that while they are joined, and 80 B a
-// message; what a format sorts comes on top.
+// many operations and messages there are (SortedRows). On disk 64 B an operation, twice that while they are joined, and 88 B a
+// message; of calls 24 B a receive and 40 B for each request that one makes or ends; what a format sorts comes on top.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -24,6 +26,7 @@ struct TimelineOptions {
   std::vector<bool> ranks;      // which; empty: all
   SimTime from{};               // what ended before is left out; regions that are open then begin then
   SimTime to{Duration::max()};  // what began after is left out
+  bool calls = false;           // which operations a message belongs to, and which a request
   // An output that is made of it: what is too much for memory goes to a file beside it.
   std::string beside = "-";
   std::size_t memory = kRowsMemory;  // of each of the lists of rows
@@ -37,7 +40,9 @@ struct TimelineSpan {
   std::uint64_t order = 0;  // of spans, in time
   // Bytes where has_bytes() (op_groups.hpp); the region of region_begin, _end; what launched that which a wait is for_accelerator.
   std::int64_t amount = 0;
+  std::int64_t listed = 0;  // bytes that only the list of a collective tells: listed_bytes()
   std::uint32_t rank = 0;
+  std::uint32_t comm = 0;  // as Op::comm; of a start that of its request, where calls are asked for
   std::int32_t peer = 0;
   traces::OpKind kind{};
   std::uint8_t kernel = 0;       // of a compute_kernel, a launch
@@ -50,6 +55,20 @@ struct TimelineSpan {
 struct TimelineMessage {
   replay::MessageSeen seen;
   std::uint64_t number = 0;  // in order of their ends
+};
+// What a receive took.
+struct TimelineMatch {
+  std::uint64_t message = 0;  // MessageSeen::number
+  std::uint64_t op = 0;       // as MatchSeen
+  std::uint32_t rank = 0, request = 0;
+};
+// A request that a span makes or ends.
+struct TimelineRequest {
+  std::uint64_t span = 0;    // its order
+  std::uint64_t made = 0;    // the operation that made it, or started it
+  std::uint64_t number = 0;  // of those of a rank
+  std::uint32_t rank = 0, slot = 0;
+  bool ends = false, receive = false;
 };
 
 // What an accelerator did.
@@ -72,6 +91,17 @@ struct MessagesByNumber {
   bool operator()(const TimelineMessage& a, const TimelineMessage& b) const { return a.number < b.number; }
 };
 
+struct MatchesByOp {
+  bool operator()(const TimelineMatch& a, const TimelineMatch& b) const {
+    return std::tie(a.rank, a.op, a.request, a.message) < std::tie(b.rank, b.op, b.request, b.message);
+  }
+};
+struct RequestsBySpan {
+  bool operator()(const TimelineRequest& a, const TimelineRequest& b) const {
+    return std::tie(a.rank, a.span, a.number) < std::tie(b.rank, b.span, b.number);
+  }
+};
+
 struct DevicesByTime {
   bool operator()(const TimelineDevice& a, const TimelineDevice& b) const {
     return std::tie(a.seen.rank, a.seen.lane, a.order) < std::tie(b.seen.rank, b.seen.lane, b.order);
@@ -83,6 +113,9 @@ struct Timeline {
   std::vector<bool> chosen;                                // which of them; empty: all
   SortedRows<TimelineSpan, SpansByTime> spans;             // rank by rank, in order of time
   SortedRows<TimelineMessage, MessagesByNumber> messages;  // in order of their ends
+  bool calls = false;                                      // they were asked for; else these two are empty
+  SortedRows<TimelineMatch, MatchesByOp> matches;          // rank by rank, in order of the program
+  SortedRows<TimelineRequest, RequestsBySpan> requests;    // rank by rank, in order of the spans
   SortedRows<TimelineDevice, DevicesByTime> devices;       // rank by rank, lane by lane, in order of time
   std::vector<std::uint8_t>
       lanes;  // a bit for each lane that the rank has in `devices`; empty: nobody has one
@@ -97,6 +130,11 @@ struct Timeline {
 
   [[nodiscard]] bool is_chosen(std::uint32_t rank) const { return chosen.empty() || chosen[rank]; }
 };
+
+// What a collective's list says in all: what a root of gatherv gets and one of scatterv sends, what each gets of allgatherv, alltoallv,
+// alltoallw and a neighbourhood, the own part of reduce_scatter. `members`: of its communicator. 0 elsewhere.
+[[nodiscard]] std::int64_t listed_bytes(const traces::Op& op, std::span<const std::int64_t> list,
+                                        const std::vector<std::int32_t>& members, std::uint32_t rank);
 
 // The load of a link from `at` on, in hundredths of a percent of its bandwidth.
 struct LoadStep {
@@ -118,7 +156,15 @@ class TimelineCollector {
 
  private:
   using RegionMarks = SortedRows<TimelineSpan, SpansByTime>;
+  struct Request {
+    std::uint64_t made = 0;  // the operation that made it, or started it
+    std::uint32_t comm = 0;
+    bool receive = false, persistent = false;
+  };
+  using Requests = std::map<std::uint32_t, Request>;  // of a rank, by slot
   [[nodiscard]] Result<void> reopen(const RegionMarks& marks);
+  // Starts get the communicator of what they start.
+  void note_requests(Requests& open, const traces::OpBlock& block, const traces::Op& op, TimelineSpan& span);
   TimelineOptions options_;
   Timeline timeline_;
   SortedRows<TimelineSpan, SpansByOp> seen_;
@@ -138,16 +184,5 @@ void add_path(Timeline& timeline, const replay::PathResult& path);
 // cannot be read.
 [[nodiscard]] Result<void> write_perfetto(const Timeline& timeline, std::string_view title,
                                           const TextSink& out);
-
-// BSC's Paraver: .prv, .pcf and .row, of the same names. Nanoseconds. `node_of_rank`: 0-based, in order of first use. Where a
-// rank, or a message that it waits for, is on the critical path is an event of the rank. Links
-// are the threads of a second application on a node of its own, since an event of the format is a thread's.
-// Errors: as write_perfetto().
-[[nodiscard]] Result<void> write_prv(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
-                                     const std::vector<traces::Communicator>& communicators,
-                                     const TextSink& out);
-[[nodiscard]] std::string paraver_pcf(const Timeline& timeline);
-[[nodiscard]] std::string paraver_row(const Timeline& timeline,
-                                      const std::vector<std::uint32_t>& node_of_rank);
 
 }  // namespace weft::report

@@ -82,7 +82,7 @@ TEST(FullExport, LeavesTheOldFilesAndSaysSo) {
                      rounds + ".weft --quiet")
                   .exit_code,
               0);
-  for (const char* const file : {"x.prv", "x.pcf", "x.row", "x.pb"}) w.write(file, "old");
+  for (const char* const file : {"x.prv", "x.pcf", "x.row", "x.network.prv", "x.pb"}) w.write(file, "old");
   const auto names = w.list();
   for (const char* const rounds : {"100", "5000"})
     for (const char* const format : {"perfetto:x.pb", "paraver:x"}) {
@@ -100,7 +100,8 @@ TEST(FullExport, LeavesTheOldFilesAndSaysSo) {
         EXPECT_THAT(error, ::testing::HasSubstr(".: error: cannot write a temporary file"));
       }
       EXPECT_EQ(w.list(), names);
-      for (const char* const file : {"x.prv", "x.pcf", "x.row", "x.pb"}) EXPECT_EQ(w.read(file), "old");
+      for (const char* const file : {"x.prv", "x.pcf", "x.row", "x.network.prv", "x.pb"})
+        EXPECT_EQ(w.read(file), "old");
     }
 }
 

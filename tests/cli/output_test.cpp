@@ -262,10 +262,11 @@ TEST_F(OutputTest, TwoOutputsInOneFileAreRefused) {
     EXPECT_EQ(o.exit_code, 2) << twice;
     EXPECT_THAT(o.err, HasSubstr("name one file")) << twice;
   }
-  // Three files are no standard output.
-  const auto three = w.weft(replay + "paraver:-");
-  EXPECT_EQ(three.exit_code, 2);
-  EXPECT_THAT(three.err, HasSubstr("what Paraver reads are three files; got \"-\"; expected paraver:NAME"));
+  // Several files are no standard output.
+  const auto several = w.weft(replay + "paraver:-");
+  EXPECT_EQ(several.exit_code, 2);
+  EXPECT_THAT(several.err,
+              HasSubstr("what Paraver reads are several files; got \"-\"; expected paraver:NAME"));
   for (const std::string& file : w.list()) EXPECT_FALSE(file.starts_with("-")) << file;
   EXPECT_THAT(w.weft(replay + "paravr:x").err,
               HasSubstr("unknown format \"paravr\"; expected one of " +
@@ -297,7 +298,9 @@ TEST_F(OutputTest, AReplayGoesToSeveralViewersAtOnce) {
     if (file.starts_with("alone/")) alone.push_back(file.substr(6));
     if (file.starts_with("together/")) together.push_back(file.substr(9));
   }
-  EXPECT_THAT(together, IsSupersetOf({"perfetto", "paraver.prv", "paraver.pcf", "paraver.row", "goal"}));
+  EXPECT_THAT(together,
+              IsSupersetOf({"perfetto", "paraver.prv", "paraver.pcf", "paraver.row", "paraver.network.prv",
+                            "paraver.network.pcf", "paraver.network.row", "goal"}));
   ASSERT_EQ(together, alone);
   for (const std::string& file : alone) {
     if (fs::is_directory(at("alone/" + file))) continue;

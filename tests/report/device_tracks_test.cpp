@@ -212,7 +212,7 @@ TEST(DeviceTracks, OfParaverAreThreadsOfTheirRank) {
   EXPECT_EQ(states.at("1:2"), (Lines{"0 0 50", "1 50 105"})) << "cut off at the end of the replay";
   EXPECT_EQ(states.at("2:2"), (Lines{"1 0 70", "1 70 90", "0 90 100", "1 100 105"}));
   EXPECT_EQ(states.at("2:3"), (Lines{"17 0 30", "17 30 80", "0 80 105"}));
-  EXPECT_EQ(states.at("3:1"), (Lines{"1 0 60", "0 60 105"}));
+  EXPECT_EQ(states.at("3:1"), (Lines{"1 0 60", "2 60 105"}));
   EXPECT_EQ(kernels.at("2:2") * 1000, seen.result.ranks[1].device.count()) << "what the replay counts";
   const std::map<std::string, std::set<std::string>> expected{{"1:1", {"1"}}, {"1:2", {"2"}}, {"2:1", {"3"}},
                                                               {"2:2", {"4"}}, {"2:3", {"5"}}, {"3:1", {"6"}}};

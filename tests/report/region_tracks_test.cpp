@@ -140,7 +140,7 @@ TEST(RegionTracks, ThoseOpenAtTheTimeAskedForBeginThen) {
 TEST(RegionTracks, ANameWithALineEndStaysOnItsLine) {
   Timeline t = seen({{"+0", "-0"}});
   const auto lines = [&t] {
-    const std::string text = paraver_pcf(t) + paraver_row(t, {0});
+    const std::string text = paraver_pcf(t) + paraver_row(t, {0}) + network_row(t, {0});
     return std::count(text.begin(), text.end(), '\n');
   };
   t.link_names = {"up", "down"};

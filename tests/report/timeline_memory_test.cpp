@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "report/timeline/timeline.hpp"
+#include "report/timeline/paraver.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/heap_count.hpp"
 #include "topology/placement/placement.hpp"
@@ -45,6 +45,7 @@ Taken taken(int rounds) {
   const support::TempDir folder;
   TimelineOptions options;
   options.beside = folder.path("out");
+  options.calls = true;
   replay::ReplayOptions o;
   TimelineCollector collector(16, options, platform.fabric, hosts, o);
   collector.attach(o);

@@ -59,7 +59,9 @@ Seen see(const TimelineOptions& options = {}, const std::string& on = "crossbar:
   const std::vector<HostId> hosts{HostId(0), HostId(0), HostId(1), HostId(1)};
   replay::ReplayOptions o;
   o.critical_path = true;
-  TimelineCollector collector(4, options, p.fabric, hosts, o);
+  TimelineOptions of_calls = options;
+  of_calls.calls = true;
+  TimelineCollector collector(4, of_calls, p.fabric, hosts, o);
   collector.attach(o);
   auto r = replay::replay(t, p, hosts, o);
   EXPECT_TRUE(r) << (r ? "" : r.error().message());
@@ -91,9 +93,8 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   std::string line;
   std::getline(in, line);
   const std::int64_t end = seen.result.makespan.count() / 1000;
-  EXPECT_EQ(line, "#Paraver (01/01/70 at 00:00):" + std::to_string(end) +
-                      "_ns:3(2,2,4):2:4(1:1,1:1,1:2,1:2):1(4:3),1")
-      << "the four links are threads on a node of their own";
+  EXPECT_EQ(line,
+            "#Paraver (01/01/70 at 00:00):" + std::to_string(end) + "_ns:2(2,2):1:4(1:1,1:1,1:2,1:2),1");
   std::getline(in, line);
   EXPECT_EQ(line, "c:1:1:4:1:2:3:4");
   std::int64_t before = 0;
@@ -105,7 +106,6 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   while (std::getline(in, line)) {
     const auto f = numbers(line);
     ASSERT_GE(f.size(), 8u) << line;
-    if (f[2] == 2) continue;  // of links: below
     ASSERT_EQ(f[1], f[3]) << "one processor a rank, node by node: " << line;
     ASSERT_TRUE(f[2] == 1 && f[4] == 1 && f[3] >= 1 && f[3] <= 4) << line;
     ASSERT_GE(f[5], before) << "in order of time: " << line;
@@ -128,7 +128,6 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
       ASSERT_EQ(f[0], 3);
       ASSERT_EQ(f.size(), 15u);
       EXPECT_LE(f[5], f[6]) << line;
-      EXPECT_LE(f[6], f[12]) << "data arrive after they left: " << line;
       EXPECT_LE(f[11], f[12]) << line;
       ++messages;
       bytes += f[13];
@@ -142,9 +141,9 @@ TEST(Timeline, ParaverFilesFollowTheGrammarAndTheReplay) {
   }
   for (const auto& [what, depth] : open)
     EXPECT_EQ(depth, 0) << "rank " << what.first << " type " << what.second;
-  EXPECT_EQ(messages, seen.result.network.count);
-  EXPECT_EQ(bytes, static_cast<std::int64_t>(seen.result.network.bytes));
-  EXPECT_EQ(std::count(p.row.begin(), p.row.end(), '\n'), 3 + (4 + 4) + (2 + 1) + (4 + 4) + 2);
+  EXPECT_EQ(messages, seen.result.point_to_point.count) << "those of collectives are the network's";
+  EXPECT_EQ(bytes, static_cast<std::int64_t>(seen.result.point_to_point.bytes));
+  EXPECT_EQ(std::count(p.row.begin(), p.row.end(), '\n'), 3 + 4 + 2 + 4 + 2);
   EXPECT_NE(p.pcf.find("1      step"), std::string::npos);
   EXPECT_EQ(calls, (std::set<std::int64_t>{1001, 1002, 1003, 1004, 1005, 2010}))
       << "Extrae's send, recv, isend, irecv, wait; allreduce";
@@ -279,13 +278,13 @@ Loads loads_in_paraver(const Seen& seen) {
   const ParaverTexts p = paraver_texts(seen.timeline, {0, 0, 1, 1}, program().communicators());
   // The threads by name: the ranks, then the links.
   std::vector<std::string> names;
-  std::istringstream row(p.row.substr(p.row.find("LEVEL THREAD")));
+  std::istringstream row(p.network_row.substr(p.network_row.find("LEVEL THREAD")));
   std::string line;
   std::getline(row, line);
   while (std::getline(row, line)) names.push_back(line);
   EXPECT_EQ(names.at(3), "rank 3");
   Loads loads;
-  std::istringstream in(p.prv);
+  std::istringstream in(p.network_prv);
   std::getline(in, line);
   while (std::getline(in, line)) {
     if (line.starts_with('c')) continue;
@@ -293,7 +292,8 @@ Loads loads_in_paraver(const Seen& seen) {
     if (f[2] != 2) continue;
     EXPECT_EQ(f.size(), 8u) << line;
     EXPECT_TRUE(f[0] == 2 && f[1] == 4 + f[4] && f[3] == 1) << line;
-    EXPECT_NE(p.pcf.find(std::to_string(f[6]) + "    Link load"), std::string::npos) << "named in the .pcf";
+    EXPECT_NE(p.network_pcf.find(std::to_string(f[6]) + "    Link load"), std::string::npos)
+        << "named in the .pcf";
     loads[names.at(static_cast<std::size_t>(3 + f[4]))].emplace_back(f[5], static_cast<double>(f[7]) / 100);
   }
   return loads;
@@ -354,7 +354,7 @@ TEST(Timeline, LoadOfLinksIsBoundedAndSaysWhatIsMissing) {
   EXPECT_EQ(random.timeline.load.unknown, "routing random chooses a route for every message");
   EXPECT_TRUE(loads_in_perfetto(random).empty());
   EXPECT_TRUE(random.timeline.link_names.empty());
-  EXPECT_EQ(paraver_texts(random.timeline, {0, 0, 1, 1}, program().communicators()).pcf.find("Link load"),
+  EXPECT_EQ(paraver_texts(random.timeline, {0, 0, 1, 1}, {}).network_pcf.find("Link load"),
             std::string::npos);
   // A message over three links each, from a host to its switch, on, and down: the busiest stay.
   const auto p = topology::load_platform("torus:dims=100,bw=1GB/s,lat=1us").value();
@@ -521,7 +521,7 @@ TEST(Timeline, DoesNotDependOnTheMemoryThatItHas) {
   const auto communicators = program().communicators();
   const Seen seen = see();
   const std::string perfetto = perfetto_text(seen.timeline, "four ranks");
-  const std::string prv = paraver_texts(seen.timeline, nodes, communicators).prv;
+  const ParaverTexts paraver = paraver_texts(seen.timeline, nodes, communicators);
   for (const std::size_t memory : {1u, 150u, 1000u}) {
     const support::TempDir folder;
     TimelineOptions little;
@@ -529,7 +529,9 @@ TEST(Timeline, DoesNotDependOnTheMemoryThatItHas) {
     little.beside = folder.path("out");
     const Seen again = see(little);
     EXPECT_EQ(perfetto_text(again.timeline, "four ranks"), perfetto) << memory;
-    EXPECT_EQ(paraver_texts(again.timeline, nodes, communicators).prv, prv) << memory;
+    const ParaverTexts p = paraver_texts(again.timeline, nodes, communicators);
+    EXPECT_EQ(p.prv, paraver.prv) << memory;
+    EXPECT_EQ(p.network_prv, paraver.network_prv) << memory;
     EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << "what was spilled has no name";
   }
 }
@@ -547,15 +549,15 @@ TEST(Timeline, ParaverSaysNothingOfRanksAndTimesThatWereNotAskedFor) {
   while (std::getline(in, line)) {
     if (line.starts_with('c')) continue;
     const auto f = numbers(line);
-    if (f[2] == 2 || f[0] == 3) continue;  // of links, messages
+    if (f[0] == 3) continue;
     EXPECT_TRUE(f[3] == 1 || f[3] == 4) << line;
     if (f[0] != 1) continue;
     ++states;
-    EXPECT_NE(f[7], 0) << "nobody is idle: " << line;
+    EXPECT_NE(f[7], 2) << "nobody is done: " << line;
   }
   EXPECT_GT(states, 4u);
 
-  // A rank that is done is idle, as far as the time asked for.
+  // A rank that is done is no more, as far as the time asked for.
   const replay::ReplayResult whole = see().result;
   const Duration done = whole.ranks[1].finish;
   ASSERT_LT(done + Duration(20 * kMicro), whole.makespan);
@@ -564,7 +566,7 @@ TEST(Timeline, ParaverSaysNothingOfRanksAndTimesThatWereNotAskedFor) {
   late.to = SimTime(done + Duration(20 * kMicro));
   const std::string prv = paraver_texts(see(late).timeline, {0, 0, 1, 1}, program().communicators()).prv;
   const auto ns = [](SimTime t) { return std::to_string(t.time_since_epoch().count() / 1000); };
-  EXPECT_NE(prv.find("\n1:2:1:2:1:" + ns(late.from) + ":" + ns(late.to) + ":0\n"), std::string::npos) << prv;
+  EXPECT_NE(prv.find("\n1:2:1:2:1:" + ns(late.from) + ":" + ns(late.to) + ":2\n"), std::string::npos) << prv;
 }
 
 // Header and records agree also where a message comes after all ranks have ended.

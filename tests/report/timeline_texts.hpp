@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "report/timeline/paraver.hpp"
 #include "report/timeline/timeline.hpp"
 
 namespace weft::report {
@@ -19,7 +20,7 @@ inline std::string perfetto_text(const Timeline& timeline, std::string_view titl
 }
 
 struct ParaverTexts {
-  std::string prv, pcf, row;
+  std::string prv, pcf, row, network_prv, network_pcf, network_row;
 };
 inline ParaverTexts paraver_texts(const Timeline& timeline, const std::vector<std::uint32_t>& node_of_rank,
                                   const std::vector<traces::Communicator>& communicators) {
@@ -29,6 +30,11 @@ inline ParaverTexts paraver_texts(const Timeline& timeline, const std::vector<st
   EXPECT_TRUE(ok) << (ok ? "" : ok.error().message());
   texts.pcf = paraver_pcf(timeline);
   texts.row = paraver_row(timeline, node_of_rank);
+  const auto network = write_network_prv(timeline, node_of_rank,
+                                         [&texts](std::string_view piece) { texts.network_prv += piece; });
+  EXPECT_TRUE(network) << (network ? "" : network.error().message());
+  texts.network_pcf = network_pcf(timeline);
+  texts.network_row = network_row(timeline, node_of_rank);
   return texts;
 }
 
