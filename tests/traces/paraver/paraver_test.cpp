@@ -371,6 +371,36 @@ TEST(Paraver, AMessageIsOnTheCommunicatorThatItsCallsSay) {
   EXPECT_THAT(of_task(dir, text, 1), ElementsAre("recv 0/1 8b comm 1", "recv 0/1 8b"));
 }
 
+TEST(Paraver, ACommunicatorIsMadeWhereTheFileSays) {
+  const TempDir dir;
+  const std::string two =
+      "#Paraver (22/03/26 at 10:11):9000_ns:2(1,1):1:2(1:1,1:2),3\nc:1:1:2:1:2\nc:1:2:2:2:1\nc:1:3:1:1\n";
+  const std::string text = two + call(1, 0, 10, 3, 23, ":60000719:2") + call(2, 5, 10, 3, 23, ":60000719:2") +
+                           call(1, 10, 20, 3, 22, ":60000619:2:60000719:3") +
+                           call(2, 10, 20, 3, 22, ":60000619:2:60000719:0");
+  const auto t = opened(dir, text);
+  ASSERT_NE(t, nullptr);
+  EXPECT_THAT(t->header().warnings, IsEmpty());
+  const auto made = [&](std::uint32_t rank) {
+    std::vector<std::string> out;
+    const auto ops = testing::read_rank(*t, rank).value();
+    for (const auto& p : ops)
+      out.push_back(fmt::format("{} of {}: {}", op_name(p.op.kind), p.op.comm.index(), p.op.amount));
+    return out;
+  };
+  EXPECT_THAT(made(0), ElementsAre("comm_split of 0: 1", "comm_dup of 1: 2"));
+  EXPECT_THAT(made(1), ElementsAre("compute of 0: 5000", "comm_split of 0: 1", "comm_dup of 1: -1"));
+  for (const auto& [events, what] : std::vector<std::pair<std::string, std::string>>{
+           {":60000719:9", "a communicator that is not defined"},
+           {":60000619:9:60000719:1", "a communicator that is not defined"},
+           {":60000719:3", "a communicator that the task is not in"}}) {
+    const auto bad = open_trace({dir.write("t.prv", two + call(2, 0, 10, 3, 23, events))});
+    ASSERT_FALSE(bad) << events;
+    EXPECT_THAT(bad.error().message(), HasSubstr("t.prv:5"));
+    EXPECT_THAT(bad.error().message(), HasSubstr(what));
+  }
+}
+
 // What one call of MPI_Waitsome ended ended together.
 TEST(Paraver, WaitsForSomeAreOneForAllThatTheyEnded) {
   const TempDir dir;

@@ -78,6 +78,7 @@ bool read_record(Fields& f, std::uint32_t tasks, Record& out) {
     return false;
   switch (out.kind) {
     case RecordKind::ends_request:
+    case RecordKind::makes_comm:
     case RecordKind::nothing:
       break;
     case RecordKind::burst:

@@ -27,8 +27,9 @@ enum class RecordKind : std::uint8_t {
 #define WEFT_X(id, number) id,
   WEFT_DIMEMAS_RECORDS(WEFT_X)
 #undef WEFT_X
-  // In no file: the call ends a request that is named.
+  // In no .dim: the call ends a request that is named, or makes a communicator.
   ends_request,
+  makes_comm,
 };
 
 // How a receive is meant, and a collective.
@@ -57,6 +58,7 @@ struct Record {
   // send or a collective makes, or a call ends.
   std::optional<std::int64_t> of_message;
   std::optional<std::int64_t> request;
+  std::int64_t made = 0;  // the communicator, 0: none
   // Of events.
   std::int64_t type = 0, value = 0;
 };

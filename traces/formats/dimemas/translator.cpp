@@ -250,6 +250,19 @@ void Translator::end_request(const Record& r, OpBlock& out) {
   push({.kind = OpKind::wait, .peer = kAnySource, .tag = kAnyTag, .request = request->slot}, out);
 }
 
+bool Translator::make_comm(const Record& r, Fields& f, OpBlock& out) {
+  made_seen_ = true;
+  const auto of = shared_.groups.find(r.communicator);
+  const auto made = r.made != 0 ? shared_.groups.find(r.made) : std::nullopt;
+  if (!of || (r.made != 0 && !made))
+    return f.fail_at(kCommunicatorField, "a communicator that is not defined", "one of those above");
+  if (!shared_.groups.rank_in(*of, task_) || (made && !shared_.groups.rank_in(*made, task_)))
+    return f.fail_at(kCommunicatorField, "a communicator that the task is not in", "one of its own");
+  const std::int64_t id = made ? std::int64_t{made->index()} : -1;
+  push({.kind = call_->kind, .comm = *of, .amount = id}, out);
+  return true;
+}
+
 bool Translator::collective(const Record& r, std::uint64_t line, Fields& f, OpBlock& out) {
   if (r.how == CollectiveHow::wait) return wait_for_collective(r, out);
   collective_seen_ = true;
@@ -288,14 +301,14 @@ void Translator::leave(OpBlock& out) {
   if (call_ != nullptr && losses_ != nullptr) {
     if (call_->role == CallRole::collective && !collective_seen_) ++losses_->collectives[call_->name];
     if (call_->role == CallRole::message && !message_seen_) ++losses_->messages[call_->name];
-    if (call_->role == CallRole::makes_comm) ++losses_->makes_comm;
+    if (call_->role == CallRole::makes_comm && !made_seen_) ++losses_->makes_comm;
   }
   if (call_ == nullptr && type_ == kCollectives && !collective_seen_ && losses_ != nullptr)
     ++losses_->collectives["unknown"];
   if (losses_ != nullptr && (type_ == kOneSided || type_ == kFileIo)) ++losses_->calls[type_];
   call_ = nullptr;
   type_ = 0;
-  message_seen_ = collective_seen_ = false;
+  message_seen_ = collective_seen_ = made_seen_ = false;
 }
 
 void Translator::event(const Record& r, OpBlock& out) {
@@ -336,6 +349,8 @@ bool Translator::add(const Record& r, std::uint64_t line, Fields& f, OpBlock& ou
     case RecordKind::ends_request:
       end_request(r, out);
       return true;
+    case RecordKind::makes_comm:
+      return make_comm(r, f, out);
   }
   return true;
 }

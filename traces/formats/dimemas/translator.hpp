@@ -60,6 +60,7 @@ class Translator {
   bool wait_for_collective(const Record& r, OpBlock& out);
   bool named_request(const Record& r, Op& op, Fields& f, OpBlock& out);
   void end_request(const Record& r, OpBlock& out);
+  bool make_comm(const Record& r, Fields& f, OpBlock& out);
   bool kind_of(const Record& r, Fields& f, OpKind& out) const;
   void event(const Record& r, OpBlock& out);
   void leave(OpBlock& out);
@@ -89,7 +90,7 @@ class Translator {
   const MpiCall* call_ = nullptr;    // that it is in, if it is one of the table
   std::int64_t type_ = 0;            // of that call
   // Since the last call ended: Extrae's own translator writes collectives before the event that begins the call.
-  bool message_seen_ = false, collective_seen_ = false;
+  bool message_seen_ = false, collective_seen_ = false, made_seen_ = false;
 };
 
 }  // namespace weft::traces::dimemas

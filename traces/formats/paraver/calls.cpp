@@ -62,6 +62,8 @@ void Calls::say(Call& call, const Row& row) const {
     call.requests.push_back(row.second);
   else if (row.first == kMessageCommunicator)
     call.communicator = row.second;
+  else if (row.first == kMadeCommunicator)
+    call.made = row.second;
   else
     call.said[static_cast<std::size_t>(row.first - kSentSize)] = row.second;
 }
@@ -235,6 +237,16 @@ void Calls::put_collective(const Call& call, std::vector<Made>& out) {
   put(r, call.line, out);
 }
 
+void Calls::put_made_communicator(const Call& call, std::vector<Made>& out) {
+  const MpiCall* c = call_of(call.type, call.value);
+  if (c == nullptr || c->role != CallRole::makes_comm || !call.made) return;
+  Record r;
+  r.kind = RecordKind::makes_comm;
+  r.communicator = call.communicator;
+  r.made = *call.made;
+  put(r, call.line, out);
+}
+
 void Calls::put_request_ends(const Call& call, std::uint64_t line, std::vector<Made>& out) {
   const MpiCall* c = call_of(call.type, call.value);
   if (c == nullptr || (c->role != CallRole::wait && c->role != CallRole::waitall &&
@@ -258,6 +270,7 @@ void Calls::begin(Call& call, std::int64_t time, std::vector<Made>& out) {
   event.type = call.type, event.value = call.value;
   put(event, call.line, out);
   put_collective(call, out);
+  put_made_communicator(call, out);
   put_ends(call, out);
 }
 

@@ -66,6 +66,7 @@ class Calls {
     std::vector<std::int64_t> requests;                   // kRequest
     std::size_t given = 0;                                // of them, to sends
     std::int64_t communicator = 0;                        // of its messages
+    std::optional<std::int64_t> made;                     // kMadeCommunicator
   };
   struct Mark {  // an event of the instant
     std::size_t call;
@@ -90,6 +91,7 @@ class Calls {
   void put_ends(Call& call, std::vector<Made>& out);
   static void put_held(Call& call, std::vector<Made>& out);
   void put_collective(const Call& call, std::vector<Made>& out);
+  void put_made_communicator(const Call& call, std::vector<Made>& out);
   void put_request_ends(const Call& call, std::uint64_t line, std::vector<Made>& out);
   void put(dimemas::Record r, std::uint64_t line, std::vector<Made>& out);
 

@@ -13,11 +13,14 @@ inline constexpr std::int64_t kSentSize = 50100001, kReceivedSize = 50100002, kI
 // Of a call that sends without blocking, begins a collective, or ends such: each of the requests, a number from 1 on that is no other's of
 // the rank until it ends.
 inline constexpr std::int64_t kRequest = 60000519;
-// Of a call that sends or receives: its communicator, if that is not the world.
+// Of a call that sends or receives, or makes a communicator of one: that, if it is not the world.
 inline constexpr std::int64_t kMessageCommunicator = 60000619;
+// Of one that makes a communicator: which the task is in then, or 0 for none.
+inline constexpr std::int64_t kMadeCommunicator = 60000719;
 
 [[nodiscard]] constexpr bool is_said_beside(std::int64_t type) {
-  return (type >= kSentSize && type <= kCommunicator) || type == kRequest || type == kMessageCommunicator;
+  return (type >= kSentSize && type <= kCommunicator) || type == kRequest || type == kMessageCommunicator ||
+         type == kMadeCommunicator;
 }
 
 }  // namespace weft::traces::paraver
