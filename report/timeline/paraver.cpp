@@ -243,8 +243,10 @@ class RankWriter {
       if (is_call_with_ends(s.kind)) calls_.add(s.rank, s.op, from, to);
       out_.event(s.rank, from, call.type, call.value);
       if (traces::is_collective(s.kind)) add_sizes(s, from);
-      if (is_call_with_ends(s.kind) && s.comm != 0)
+      if ((is_call_with_ends(s.kind) || traces::is_comm_create(s.kind)) && s.comm != 0)
         out_.beside(s.rank, from, traces::paraver::kMessageCommunicator, s.comm + std::int64_t{1});
+      if (traces::is_comm_create(s.kind))
+        out_.beside(s.rank, from, traces::paraver::kMadeCommunicator, s.amount + 1);
       add_requests(s, from, to);
       out_.event(s.rank, to, call.type, 0);
     } else if (s.kind == OpKind::compute_kernel) {
@@ -378,8 +380,10 @@ std::string paraver_pcf(const Timeline& timeline) {
   out += "\n\nEVENT_TYPE\n";
   for (const ExtraeEventType& t : extrae::kCollectiveTypes)
     out += fmt::format("1    {}    {}\n", t.number, t.label);
-  out += fmt::format("1    {}    Request of a send or a collective\n1    {}    Communicator of a message\n",
-                     traces::paraver::kRequest, traces::paraver::kMessageCommunicator);
+  out += fmt::format(
+      "1    {}    Request of a send or a collective\n1    {}    Communicator of a message\n1    {}    "
+      "Communicator that is made\n",
+      traces::paraver::kRequest, traces::paraver::kMessageCommunicator, traces::paraver::kMadeCommunicator);
   return out + "\n";
 }
 

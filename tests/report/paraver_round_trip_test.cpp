@@ -148,6 +148,8 @@ class Program {
                                      carries ? op.amount : 0, op.comm.index());
       for (const std::int64_t v : list) what += fmt::format(" {}", v);
       traces::is_nonblocking_collective(k) ? post(op.request, what) : say(what);
+    } else if (traces::is_comm_create(k)) {
+      say(fmt::format("{} comm {} makes {}", traces::op_name(k), op.comm.index(), op.amount));
     } else if (k == OpKind::finalize) {
       say("finalize");
     }
@@ -235,6 +237,14 @@ TEST(ParaverRoundTrip, OfMessagesAndCollectivesOfACommunicator) {
   MemoryTrace t(4);
   const CommId three = t.add_comm("three", {3, 1, 0}), twin = t.add_comm("twin", {0, 1, 3});
   const std::uint32_t members[] = {3, 1, 0};
+  for (std::uint32_t r = 0; r < 4; ++r) {
+    t.compute(r, Duration(100'000 * static_cast<int>(r)));
+    t.add(r, {.kind = OpKind::comm_split, .amount = r == 2 ? -1 : 1});
+  }
+  for (const std::uint32_t r : members) {
+    t.add(r, {.kind = OpKind::comm_dup, .comm = three, .amount = 2});
+    t.add(r, {.kind = OpKind::comm_create_group, .amount = 2});
+  }
   for (const CommId comm : {CommId(0), three, twin})
     t.p2p(3, OpKind::isend, 1, 4, 100 + comm.index(), comm, comm.index());
   for (const CommId comm : {twin, CommId(0), three}) t.p2p(1, OpKind::irecv, 3, 4, 1000, comm, comm.index());
