@@ -294,7 +294,9 @@ std::string dimemas_seed() {
 
 // Two tasks with calls of each kind, some of them at one instant.
 std::string paraver_seed() {
-  std::string out = "#Paraver (22/03/26 at 10:11):90_ns:2(1,1):1:2(1:1,1:2),2\nc:1:1:2:1:2\nc:1:2:2:2:1\n";
+  std::string out =
+      "#Paraver (22/03/26 at 10:11):90_ns:2(2,1):1:2(2:1,1:2),2\nc:1:1:2:1:2\nc:1:2:2:2:1\n"
+      "1:2:1:1:2:0:90:1\n2:2:1:1:2:5:60000119:3\n";
   const auto call = [&out](int task, int from, int to, const std::string& call_and_more, int type) {
     const std::string who = "2:1:1:" + std::to_string(task) + ":1:";
     const std::string what = ":5000000" + std::to_string(type) + ":";

@@ -14,7 +14,9 @@
 #include "tests/report/timeline_texts.hpp"
 #include "tests/support/files.hpp"
 #include "tests/support/hosts.hpp"
+#include "tests/support/platform_text.hpp"
 #include "topology/platform/platform.hpp"
+#include "traces/kernel.hpp"
 #include "traces/op_rules.hpp"
 #include "traces/request_book.hpp"
 #include "traces/trace.hpp"
@@ -30,15 +32,15 @@ using traces::OpKind;
 // What a receive took, by rank, operation and request.
 using Took = std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>, std::string>;
 
-struct Run {
+struct OneRun {
   Timeline timeline;
   Took took;
   Duration makespan{};
 };
-Run run(traces::TraceReader& t, const topology::Platform& platform) {
+OneRun run(traces::TraceReader& t, const topology::Platform& platform) {
   const std::uint32_t ranks = t.header().ranks;
   const auto hosts = testing::first_hosts(ranks);
-  Run out;
+  OneRun out;
   replay::ReplayOptions o;
   o.on_match = [&out](const replay::MatchSeen& m) {
     out.took[{m.rank.index(), m.op, m.request}] =
@@ -182,14 +184,14 @@ void expect_the_same_program(traces::TraceReader& t, const Took& a, traces::Trac
 }
 
 void expect_a_round_trip(traces::TraceReader& t, const topology::Platform& platform) {
-  const Run first = run(t, platform);
+  const OneRun first = run(t, platform);
   std::vector<std::uint32_t> nodes;
   for (std::uint32_t n = 0; n < t.header().ranks; ++n) nodes.push_back(n / 2);
   const support::TempDir dir;
   const std::string prv = paraver_texts(first.timeline, nodes, t.communicators()).prv;
   auto read = traces::open_trace({dir.write("t.prv", prv)});
   ASSERT_TRUE(read) << read.error().message();
-  const Run second = run(**read, platform);
+  const OneRun second = run(**read, platform);
   ASSERT_EQ(t.communicators().size(), (*read)->communicators().size());
   for (std::size_t c = 0; c < t.communicators().size(); ++c)
     EXPECT_EQ(t.communicators()[c].members, (*read)->communicators()[c].members);
@@ -294,6 +296,32 @@ TEST(ParaverRoundTrip, OfMessagesAndCollectivesOfACommunicator) {
   for (const OpKind k : {OpKind::reduce_scatter, OpKind::ireduce_scatter})
     all(k, kNone, {60}, {sizes, sizes, sizes});
   for (const std::uint64_t i : {0u, 3u}) expect_a_round_trip(t, platform(i));
+}
+
+// By hand: rank 0 waits 50 us for its accelerator, beside which it computes 20, and rank 1 for the message after that.
+TEST(ParaverRoundTrip, WhatARankWaitsForItsAcceleratorIsComputation) {
+  MemoryTrace t(2);
+  t.add(0, {.kind = OpKind::launch, .request = 1},
+        {static_cast<std::int64_t>(traces::Kernel::device_dgemm), 70, 1, 1});
+  t.compute(0, Duration(20'000'000));
+  t.wait(0, 1);
+  t.p2p(0, OpKind::send, 1, 3, 1000);
+  t.p2p(1, OpKind::recv, 0, 3, 1000);
+  const auto with_accelerators = testing::platform_of_text(
+      "topology { family: \"crossbar\" set: \"n=2\" set: \"bw=1GB/s\" set: \"lat=1us\" }\n"
+      "host { kernel { name: \"device_dgemm\" mnk: \"1us\" } }\n");
+  const OneRun first = run(t, with_accelerators);
+  ASSERT_FALSE(first.timeline.lanes.empty());
+  const support::TempDir dir;
+  auto read =
+      traces::open_trace({dir.write("t.prv", paraver_texts(first.timeline, {0, 1}, t.communicators()).prv)});
+  ASSERT_TRUE(read) << read.error().message();
+  const OneRun second = run(**read, with_accelerators);
+  const auto of_0 = Program(**read, 0, second.took).said();
+  ASSERT_EQ(of_0.size(), 2u);
+  EXPECT_EQ(of_0[0].what, "send 1 tag 3 1000 B comm 0");
+  EXPECT_EQ(of_0[0].computed, 70'000'000);
+  EXPECT_EQ(second.makespan, first.makespan);
 }
 
 }  // namespace

@@ -1,45 +1,13 @@
 // Paraver traces: every call becomes what Dimemas' own translator makes of it.
-#include "tests/traces/dimemas/dimemas_testing.hpp"
+#include "tests/traces/paraver/paraver_testing.hpp"
 #include "traces/check/check.hpp"
 
 namespace weft::traces::paraver_test {
 namespace {
 
-using dimemas_test::program;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::TempDir;
-
-std::string head(int tasks, const std::string& unit = "_ns") {
-  std::string nodes, where, members;
-  for (int t = 1; t <= tasks; ++t) {
-    nodes += t == 1 ? "1" : ",1";
-    where += fmt::format("{}1:{}", t == 1 ? "" : ",", t);
-    members += fmt::format(":{}", t);
-  }
-  return fmt::format("#Paraver (22/03/26 at 10:11):9000{}:{}({}):1:{}({}),1\nc:1:1:{}{}\n", unit, tasks,
-                     nodes, tasks, where, tasks, members);
-}
-// An event of a call of a task, from 1.
-std::string call(int task, int from, int to, int type, int value, const std::string& said = "") {
-  return fmt::format("2:1:1:{0}:1:{1}:5000000{3}:{4}{5}\n2:1:1:{0}:1:{2}:5000000{3}:0\n", task, from, to,
-                     type, value, said);
-}
-std::string message(int from, int sent, int to, int posted, int received, int bytes, int tag) {
-  return fmt::format("3:{0}:1:{0}:1:{1}:{1}:{2}:1:{2}:1:{3}:{4}:{5}:{6}\n", from, sent, to, posted, received,
-                     bytes, tag);
-}
-
-std::unique_ptr<TraceReader> opened(const TempDir& dir, const std::string& text) {
-  auto t = open_trace({dir.write("t.prv", text)});
-  EXPECT_TRUE(t) << t.error().message();
-  return t ? std::move(*t) : nullptr;
-}
-std::vector<std::string> of_task(const TempDir& dir, const std::string& text, std::uint32_t rank = 0) {
-  const auto t = opened(dir, text);
-  return t == nullptr ? std::vector<std::string>() : program(*t, rank);
-}
 
 // A trace as Extrae writes it, and what prv2dim of Dimemas 5.5 makes of it.
 constexpr const char* kPrv =
@@ -332,73 +300,14 @@ TEST(Paraver, CollectivesHaveWhatIsSaidWithThem) {
 }
 
 // As Dimemas' prv2dim has it: what began before the trace was cut out of another is none of a call.
-// Weft's own events (events.hpp): what Extrae does not say of sends, collectives and messages.
-TEST(Paraver, RequestsThatAreNamedAreWaitedForWhereTheFileSays) {
+// Of accelerators, or of OpenMP.
+TEST(Paraver, ThreadsThatCallNothingArePassedOver) {
   const TempDir dir;
-  const std::string sends = call(1, 0, 10, 1, 3, ":60000519:4") + message(1, 5, 2, 5, 95, 8, 1) +
-                            call(1, 10, 20, 1, 3, ":60000519:2") + message(1, 15, 2, 15, 96, 8, 2) +
-                            call(1, 20, 30, 1, 3) + message(1, 25, 2, 25, 97, 8, 3);
-  const std::string receives = call(2, 0, 10, 1, 4) + call(2, 10, 20, 1, 4) + call(2, 20, 30, 1, 4);
-  const std::string all = call(2, 90, 99, 1, 6);
-  // A number that is used again was never waited for; one that nobody ends is left.
-  EXPECT_THAT(
-      of_task(dir, head(2) + sends + receives + call(1, 40, 50, 1, 6, ":60000519:2:60000519:4") + all),
-      ElementsAre("isend 1/1 8b #0", "isend 1/2 8b #1", "isend 1/3 8b #2", "request_free #2",
-                  "compute 10000ps", "waitall [1 0]"));
-  EXPECT_THAT(of_task(dir, head(2) + sends + receives + call(1, 40, 50, 1, 5, ":60000519:2") +
-                               call(1, 50, 60, 3, 115, ":60000519:4") + all),
-              ElementsAre("isend 1/1 8b #0", "isend 1/2 8b #1", "isend 1/3 8b #2", "request_free #2",
-                          "compute 10000ps", "wait #1", "request_free #0"));
-  EXPECT_THAT(of_task(dir, head(2) + call(1, 0, 10, 1, 3, ":60000519:1") + message(1, 5, 2, 5, 95, 8, 1) +
-                               call(1, 10, 20, 1, 3, ":60000519:1") + message(1, 15, 2, 15, 96, 8, 2) +
-                               receives + all),
-              ElementsAre("isend 1/1 8b #0", "request_free #0", "isend 1/2 8b #0"));
-  const std::string starts =
-      call(1, 0, 1, 2, 157, ":50100001:8:50100002:0:50100003:1:50100004:1:60000519:3") +
-      call(2, 0, 1, 2, 157, ":50100001:0:50100002:8:50100004:1:60000519:1");
-  EXPECT_THAT(of_task(dir, head(2) + starts + call(1, 5, 9, 1, 60, ":60000519:3") + call(2, 5, 9, 1, 5)),
-              ElementsAre("ibcast 8b root 0 #0", "compute 4000ps", "wait #0"));
-}
-
-TEST(Paraver, AMessageIsOnTheCommunicatorThatItsCallsSay) {
-  const TempDir dir;
-  const std::string two =
-      "#Paraver (22/03/26 at 10:11):9000_ns:2(1,1):1:2(1:1,1:2),2\nc:1:1:2:1:2\nc:1:2:2:2:1\n";
-  const std::string text = two + call(1, 0, 10, 1, 1, ":60000619:2") + message(1, 5, 2, 5, 6, 8, 1) +
-                           call(2, 0, 10, 1, 2, ":60000619:2") + call(1, 10, 20, 1, 1) +
-                           message(1, 15, 2, 15, 16, 8, 1) + call(2, 10, 20, 1, 2);
-  EXPECT_THAT(of_task(dir, text), ElementsAre("send 1/1 8b comm 1", "send 1/1 8b"));
-  EXPECT_THAT(of_task(dir, text, 1), ElementsAre("recv 0/1 8b comm 1", "recv 0/1 8b"));
-}
-
-TEST(Paraver, ACommunicatorIsMadeWhereTheFileSays) {
-  const TempDir dir;
-  const std::string two =
-      "#Paraver (22/03/26 at 10:11):9000_ns:2(1,1):1:2(1:1,1:2),3\nc:1:1:2:1:2\nc:1:2:2:2:1\nc:1:3:1:1\n";
-  const std::string text = two + call(1, 0, 10, 3, 23, ":60000719:2") + call(2, 5, 10, 3, 23, ":60000719:2") +
-                           call(1, 10, 20, 3, 22, ":60000619:2:60000719:3") +
-                           call(2, 10, 20, 3, 22, ":60000619:2:60000719:0");
-  const auto t = opened(dir, text);
-  ASSERT_NE(t, nullptr);
-  EXPECT_THAT(t->header().warnings, IsEmpty());
-  const auto made = [&](std::uint32_t rank) {
-    std::vector<std::string> out;
-    const auto ops = testing::read_rank(*t, rank).value();
-    for (const auto& p : ops)
-      out.push_back(fmt::format("{} of {}: {}", op_name(p.op.kind), p.op.comm.index(), p.op.amount));
-    return out;
-  };
-  EXPECT_THAT(made(0), ElementsAre("comm_split of 0: 1", "comm_dup of 1: 2"));
-  EXPECT_THAT(made(1), ElementsAre("compute of 0: 5000", "comm_split of 0: 1", "comm_dup of 1: -1"));
-  for (const auto& [events, what] : std::vector<std::pair<std::string, std::string>>{
-           {":60000719:9", "a communicator that is not defined"},
-           {":60000619:9:60000719:1", "a communicator that is not defined"},
-           {":60000719:3", "a communicator that the task is not in"}}) {
-    const auto bad = open_trace({dir.write("t.prv", two + call(2, 0, 10, 3, 23, events))});
-    ASSERT_FALSE(bad) << events;
-    EXPECT_THAT(bad.error().message(), HasSubstr("t.prv:5"));
-    EXPECT_THAT(bad.error().message(), HasSubstr(what));
-  }
+  const std::string text = "#Paraver (22/03/26 at 10:11):9000_ns:2(3,1):1:2(3:1,1:2),1\nc:1:1:2:1:2\n" +
+                           call(1, 5, 10, 2, 8, ":50100004:1") +
+                           "1:2:1:1:2:0:90:1\n2:2:1:1:2:70:60000119:3:42000050:7\n2:3:1:1:3:80:60000119:0\n" +
+                           call(2, 10, 20, 2, 8, ":50100004:1");
+  EXPECT_THAT(of_task(dir, text), ElementsAre("compute 5000ps", "barrier 0b"));
 }
 
 // What one call of MPI_Waitsome ended ended together.
@@ -567,10 +476,17 @@ TEST(ParaverHostile, EveryWrongLineHasItsMessage) {
        "t.prv:5: error: tasks call different collectives at this place of the communicator; expected the "
        "calls of the "
        "tasks before"},
-      {"#Paraver (x):5:0:1:2(4:1,1:1)\n",
-       "t.prv:1:22: error: not supported: a Paraver trace with several threads of a task (OpenMP, CUDA, "
-       "OpenCL); "
-       "expected one thread for each task"},
+      {"#Paraver (x):5:0:1:2(0:1,1:1)\n",
+       "t.prv:1:22: error: the threads of a task cannot be; got \"0\"; expected THREADS:NODE of each "
+       "task"},
+      {"#Paraver (x):5:0:1:2(4:1,1:1)\n2:1:1:1:2:5:6:7:50000001:2\n",
+       "t.prv:2:17: error: not supported: a call of MPI of another thread of a task than the first in a "
+       "Paraver "
+       "trace; expected calls of thread 1"},
+      {"#Paraver (x):5:0:1:2(4:1,1:1)\n3:1:1:1:1:0:0:1:1:1:4:0:0:8:1\n",
+       "t.prv:2:21: error: not supported: a message between threads (CUDA, OpenCL) of a Paraver trace; "
+       "expected "
+       "messages of thread 1"},
       {two + call(1, 0, 1, 2, 178, ":50100001:8:50100002:8:50100004:1"),
        "t.prv:3: error: not supported: neighbor_alltoall of a Paraver trace, which does not say who the "
        "neighbours are; "

@@ -37,9 +37,11 @@ bool number_up_to(Fields& f, char end, const char* what, std::int64_t most, std:
 bool tasks_of_head(Fields& f, std::int64_t& tasks, std::int64_t& communicators) {
   if (!number_up_to(f, '(', "the number of tasks", format::kMaxRanks, tasks)) return false;
   if (tasks == 0) return f.fail("the trace has no tasks", "1 or more");
-  if (!one_thread_each(f, tasks,
-                       {"the numbers of threads cannot be", "a number for each task",
-                        "a Dimemas trace with several threads of a task (OpenMP, CUDA, OpenCL)", false}))
+  std::vector<std::uint32_t> threads;
+  if (!read_threads(f, tasks,
+                    {"the numbers of threads cannot be", "a number for each task",
+                     "a Dimemas trace with several threads of a task (OpenMP, CUDA, OpenCL)", false},
+                    threads))
     return false;
   std::string_view comma;
   if (f.peek().starts_with(',')) (void)f.text_up_to(',', "", comma);

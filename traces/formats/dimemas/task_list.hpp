@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "traces/formats/dimemas/fields.hpp"
 
@@ -14,10 +15,11 @@ namespace weft::traces::dimemas {
 struct TaskListWords {
   const char* wrong;     // that something in it is no number
   const char* expected;  // what it should be
-  const char* refused;   // a trace that has more threads
+  const char* refused;   // a trace that has more threads; null: it is not
   bool nodes;            // behind a colon each
 };
-// "THREADS,...)" or "THREADS:NODE,...)": one thread for each of `tasks`. False: it is something else, which is in f.error().
-[[nodiscard]] bool one_thread_each(Fields& f, std::int64_t tasks, const TaskListWords& words);
+// "THREADS,...)" or "THREADS:NODE,...)", of each of `tasks`; at least one. False: it is something else, or refused, which is in f.error().
+[[nodiscard]] bool read_threads(Fields& f, std::int64_t tasks, const TaskListWords& words,
+                                std::vector<std::uint32_t>& threads);
 
 }  // namespace weft::traces::dimemas

@@ -31,7 +31,8 @@ std::int64_t number_of(std::string_view digits) {
 }
 
 // TASKS(THREADS:NODE,...), and after a comma how many communicators there are.
-bool application(Fields& f, std::int64_t applications, std::int64_t& tasks, std::int64_t& communicators) {
+bool application(Fields& f, std::int64_t applications, std::int64_t& tasks,
+                 std::vector<std::uint32_t>& threads, std::int64_t& communicators) {
   const Fields at_tasks = f;
   std::string_view text;
   if (!f.text_up_to('(', "the number of tasks", text)) return false;
@@ -40,10 +41,8 @@ bool application(Fields& f, std::int64_t applications, std::int64_t& tasks, std:
     return f.fail("the number of tasks cannot be", fmt::format("1 to {}", format::kMaxRanks));
   }
   tasks = number_of(text);
-  if (!dimemas::one_thread_each(
-          f, tasks,
-          {"the threads of a task cannot be", "THREADS:NODE of each task",
-           "a Paraver trace with several threads of a task (OpenMP, CUDA, OpenCL)", true}))
+  if (!dimemas::read_threads(
+          f, tasks, {"the threads of a task cannot be", "THREADS:NODE of each task", nullptr, true}, threads))
     return false;
   std::string_view rest = f.peek();
   if (!rest.starts_with(',')) return true;
@@ -94,6 +93,7 @@ Result<Head> read_head(dimemas::LineReader& lines) {
     return std::move(f.error());
   }
   std::int64_t tasks = 0, communicators = -1, applications = 0;
+  std::vector<std::uint32_t> threads;
   if (!f.text_up_to(')', "the date", text) || !f.text_up_to(':', "the date", text))
     return std::move(f.error());
   const auto* const unit =
@@ -111,13 +111,14 @@ Result<Head> read_head(dimemas::LineReader& lines) {
   // Nodes and their processors, or 0: nothing is known of them.
   f.skip();
   if (!f.whole("number of applications", 1, INT32_MAX, applications) ||
-      !application(f, applications, tasks, communicators))
+      !application(f, applications, tasks, threads, communicators))
     return std::move(f.error());
 
   if (static_cast<std::uint64_t>(tasks) > lines.most_tasks())
     return bad_input(SourcePos{*line.file, 1, 0}.text(), "the file is too short for its number of tasks",
                      std::to_string(tasks), fmt::format("at most {}", lines.most_tasks()));
   Head head(static_cast<std::uint32_t>(tasks));
+  head.threads = std::move(threads);
   head.picoseconds = (has_unit ? *unit : kUnits[0]).picoseconds;
   bool world = false;
   for (;;) {

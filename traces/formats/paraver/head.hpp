@@ -16,6 +16,7 @@ namespace weft::traces::paraver {
 struct Head {
   explicit Head(std::uint32_t ranks) : tasks(ranks), groups(ranks) {}
   std::uint32_t tasks;
+  std::vector<std::uint32_t> threads;  // by task
   dimemas::Groups groups;
   std::int64_t world = 0;           // its number
   std::int64_t picoseconds = 1000;  // of a unit of time
@@ -24,7 +25,7 @@ struct Head {
 };
 
 [[nodiscard]] bool looks_like_head(std::string_view first_bytes);
-// Errors: kBadInput, kNotSupported for several threads of a task.
+// Errors: kBadInput.
 [[nodiscard]] Result<Head> read_head(dimemas::LineReader& lines);
 
 }  // namespace weft::traces::paraver

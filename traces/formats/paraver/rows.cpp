@@ -19,6 +19,7 @@ using dimemas::Line;
 struct Whose {
   bool first_application = false;
   std::uint32_t task = 0;
+  bool first_thread = true;
 };
 
 class RecordReader {
@@ -56,8 +57,10 @@ class RecordReader {
     w.first_application = application == 1;
     if (!w.first_application)
       return f.whole("task", 1, INT32_MAX, ignored) && f.whole("thread", 1, INT32_MAX, thread);
-    if (!f.whole("task", 1, head_.tasks, w.task) || !f.whole("thread", 1, 1, thread)) return false;
+    if (!f.whole("task", 1, head_.tasks, w.task)) return false;
     --w.task;
+    if (!f.whole("thread", 1, head_.threads[w.task], thread)) return false;
+    w.first_thread = thread == 1;
     return true;
   }
   bool time(Fields& f, const char* what, std::int64_t& out) { return f.whole(what, 0, most_time_, out); }
@@ -67,12 +70,20 @@ class RecordReader {
     std::int64_t at = 0;
     if (!whose(f, w) || !time(f, "time", at)) return false;
     if (f.at_end()) return f.fail("an event without a type", "TYPE:VALUE");
-    if (w.first_application) last_[w.task] = std::max(last_[w.task], at);
+    if (w.first_application && w.first_thread) last_[w.task] = std::max(last_[w.task], at);
     while (!f.at_end()) {
+      const Fields at_type = f;
       std::int64_t type = 0, value = 0;
       if (!f.whole("type", 0, INT64_MAX, type) || !f.value("value", value)) return false;
       if (!w.first_application) {
         ++losses_.other_applications;
+      } else if (!w.first_thread) {
+        if (dimemas::is_mpi_event(type)) {
+          f = at_type;
+          return f.refuse("a call of MPI of another thread of a task than the first in a Paraver trace",
+                          "calls of thread 1");
+        }
+        ++losses_.events;
       } else if (dimemas::is_mpi_event(type) || is_said_beside(type)) {
         rows_.add({at, order_++, type, value, 0, line_, w.task, 0, Row::What::event});
       } else if (!dimemas::is_about_mpi(type)) {
@@ -93,6 +104,10 @@ class RecordReader {
     if (!from.first_application || !to.first_application) {
       ++losses_.other_applications;
       return true;
+    }
+    if (!from.first_thread || !to.first_thread) {
+      (void)f.fail_at(from.first_thread ? 10 : 4, {});
+      return f.refuse("a message between threads (CUDA, OpenCL) of a Paraver trace", "messages of thread 1");
     }
     const auto source = static_cast<std::int32_t>(from.task),
                destination = static_cast<std::int32_t>(to.task);
