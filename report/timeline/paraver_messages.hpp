@@ -64,7 +64,7 @@ class PrvCalls {
   };
   struct CallsByOp {
     bool operator()(const Call& a, const Call& b) const {
-      return std::tie(a.rank, a.op) < std::tie(b.rank, b.op);
+      return std::tie(a.rank, a.op, a.begin) < std::tie(b.rank, b.op, b.begin);
     }
   };
   struct Ended {
