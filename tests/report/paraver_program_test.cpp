@@ -182,8 +182,7 @@ TEST(ParaverNetwork, HasTheMessagesOfCollectivesAndTheLinks) {
   ASSERT_EQ(messages.size(), w.result.network.count);
   ASSERT_GT(messages.size(), 2u) << "one of the program, the others of the collective";
   // Latency on both links, then 1 us for 1,000 B, all before the receive.
-  EXPECT_EQ(std::ranges::count(messages, "3:1:1:1:1:0:0:2:1:2:1:3000:3000:1000:3"), 1)
-      << w.texts.network_prv;
+  EXPECT_EQ(std::ranges::count(messages, "3:1:1:1:1:0:0:2:1:2:1:3000:3000:1000:3"), 1) << w.texts.network_prv;
   EXPECT_GT(loads, 4u);
   EXPECT_EQ(w.texts.network_row.substr(w.texts.network_row.find("LEVEL NODE")),
             "LEVEL NODE SIZE 3\nnode 1\nnode 2\nlinks\n\nLEVEL THREAD SIZE 6\nrank 0\nrank 1\n"

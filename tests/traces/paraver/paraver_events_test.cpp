@@ -65,6 +65,7 @@ TEST(ParaverEvents, ACommunicatorIsMadeWhereTheFileSays) {
   const auto made = [&](std::uint32_t rank) {
     std::vector<std::string> out;
     const auto ops = testing::read_rank(*t, rank).value();
+    out.reserve(ops.size());
     for (const auto& p : ops)
       out.push_back(fmt::format("{} of {}: {}", op_name(p.op.kind), p.op.comm.index(), p.op.amount));
     return out;
