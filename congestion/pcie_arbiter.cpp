@@ -58,6 +58,7 @@ PcieArbiter::PcieArbiter(PcieTree tree) : tree_(std::move(tree)) {
   for (std::uint32_t i = 0; i < order.size(); ++i) rank_[order[i]] = i;
   slot_.resize(order.size());
   seen_.resize(order.size());
+  full_.resize(order.size());
   group_of_.resize(order.size() + 1);
   group_seen_.resize(order.size() + 1);
 }
@@ -341,7 +342,7 @@ void PcieArbiter::contend(std::size_t at, double capacity) {
     const Group& g = groups_[index_of(m)];
     if (!(g.demand > 0) || !(g.rate < g.demand)) continue;
     rho_[m.position] *= g.rate / g.demand;
-    limiter_[m.position] = link;
+    if (exceeds(g.demand, g.rate)) limiter_[m.position] = link;
     short_of_floor |= releasing_ && exceeds(back_pressure_[m.position], rho_[m.position]);
   }
   if (short_of_floor) lift_to_floors(at);
@@ -459,16 +460,21 @@ void PcieArbiter::rise() {
     room_[at] = capacity(at);
     for (const Member& m : members(at)) room_[at] -= rho_[m.position];
   }
+  const auto full = [&](std::size_t at) { return room_[at] <= kTolerance * capacity(at); };
+  // What slowed a communication in B may have room again after C and D, while another link has none.
+  for (std::size_t at = 0; at < states_.size(); ++at) full_[states_[at].link] = full(at) ? 1 : 0;
+  limiter_full_.resize(n);
+  for (std::uint32_t p = 0; p < n; ++p) limiter_full_[p] = limiter_[p] == kNone ? 0 : full_[limiter_[p]];
   for (double level = 0;;) {
     // Who has reached its height, or crosses a full link, stands; and so do all in its bundle.
     for (std::uint32_t p = 0; p < n; ++p)
       if (height_[p] <= level + kTolerance) height_[p] = 0;
     for (std::size_t at = 0; at < states_.size(); ++at) {
-      if (room_[at] > kTolerance * capacity(at)) continue;
+      if (!full(at)) continue;
       for (const Member& m : members(at)) {
         if (height_[bundle_[m.position]] == 0) continue;
         height_[bundle_[m.position]] = 0;
-        if (level > 0) held_by_[bundle_[m.position]] = states_[at].link;
+        held_by_[bundle_[m.position]] = states_[at].link;
       }
     }
     double step = kInfinite;
@@ -486,8 +492,12 @@ void PcieArbiter::rise() {
       if (height_[bundle_[p]] > 0) rho_[p] += step * offered_[p];
     level += step;
   }
-  for (std::uint32_t p = 0; p < n; ++p)
-    if (held_by_[bundle_[p]] != kNone) limiter_[p] = held_by_[bundle_[p]];
+  for (std::uint32_t p = 0; p < n; ++p) {
+    if (!exceeds(offered_[p], rho_[p]))
+      limiter_[p] = up_limiter_[p];  // nothing below took any of it
+    else if (held_by_[bundle_[p]] != kNone && limiter_full_[p] == 0)
+      limiter_[p] = held_by_[bundle_[p]];
+  }
 }
 
 std::span<const double> PcieArbiter::solve() {

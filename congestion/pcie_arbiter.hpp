@@ -119,7 +119,8 @@ class PcieArbiter {
   [[nodiscard]] std::span<const double> offered() const { return offered_; }
   [[nodiscard]] std::span<const double> downstream() const { return downstream_; }
   [[nodiscard]] std::span<const double> back_pressure() const { return back_pressure_; }
-  // The link that decided each factor, kNone where the ceiling did.
+  // The link that decided each factor, kNone where the ceiling did: after E a full one, but where a port of two groups or less
+  // decided.
   [[nodiscard]] std::span<const PcieLink> limiter() const { return limiter_; }
   // The links crossed by `active`: up links from the deepest, then down links from the roots.
   [[nodiscard]] std::span<const LinkState> links() const { return states_; }
@@ -175,6 +176,7 @@ class PcieArbiter {
   // by link
   std::vector<std::uint32_t> slot_;  // in states_, valid if seen_
   std::vector<std::uint32_t> seen_;
+  std::vector<std::uint8_t> full_;       // of rise(), valid for links in states_
   std::vector<std::uint32_t> group_of_;  // by link as an entry port; the last element is "began here"
   std::vector<std::uint32_t> group_seen_;
   std::uint32_t stamp_ = 0;
@@ -196,13 +198,14 @@ class PcieArbiter {
   std::vector<double> back_pressure_;
   std::vector<PcieLink> limiter_;
   std::vector<PcieLink> up_limiter_;
-  std::vector<std::uint32_t> bundle_;     // union-find
-  std::vector<std::uint32_t> component_;  // union-find
-  std::vector<double> granted_;           // what ports of the measured width leave
-  std::vector<double> height_;            // of rise()
-  std::vector<PcieLink> held_by_;         // of rise()
-  std::vector<double> room_;              // of rise(), by link
-  std::vector<double> speed_;             // of rise(), by link
+  std::vector<std::uint32_t> bundle_;       // union-find
+  std::vector<std::uint32_t> component_;    // union-find
+  std::vector<double> granted_;             // what ports of the measured width leave
+  std::vector<double> height_;              // of rise()
+  std::vector<PcieLink> held_by_;           // of rise()
+  std::vector<std::uint8_t> limiter_full_;  // of rise()
+  std::vector<double> room_;                // of rise(), by link
+  std::vector<double> speed_;               // of rise(), by link
   std::vector<std::uint32_t> slowest_;
   std::vector<std::uint8_t> bundled_;
   std::vector<std::uint8_t> slowed_;

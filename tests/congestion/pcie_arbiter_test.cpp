@@ -189,7 +189,7 @@ TEST(PcieArbiter, EqualsTheRationalReferenceOnRandomTrees) {
     }
     if (leaves.size() < 2) continue;
     Pairs pairs;
-    for (std::uint64_t i = 1 + rng.below(7); i > 0; --i) {
+    for (std::uint64_t i = 1 + rng.below(rng.below(2) == 0 ? 7 : 20); i > 0; --i) {
       const int s = leaves[rng.below(leaves.size())];
       const int d = leaves[rng.below(leaves.size())];
       if (s != d) pairs.emplace_back(s, d);
@@ -201,7 +201,10 @@ TEST(PcieArbiter, EqualsTheRationalReferenceOnRandomTrees) {
       continue;
     }
     PcieArbiter arbiter(arbiter_tree(t));
-    const auto fast = arbiter.solve(declare(arbiter, pairs));
+    const auto ids = declare(arbiter, pairs);
+    // What was solved before, these the other way round, leaves nothing behind.
+    (void)arbiter.solve(std::vector<std::uint32_t>(ids.rbegin(), ids.rend()));
+    const auto fast = arbiter.solve(ids);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       EXPECT_NEAR(fast[i], exact[i].value(), 1e-12)
           << "WEFT_SEED=" << seed + round << ", communication " << i;

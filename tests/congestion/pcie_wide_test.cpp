@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
+#include <set>
 #include <string>
 
 #include "core/rng.hpp"
@@ -66,6 +68,18 @@ double capacity(const PcieTree& t, PcieLink l) {
   return ((l & 1) != 0 ? t.down_capacity : t.up_capacity)[l / 2];
 }
 
+// Whether each contended link is asked by more than two input ports: then nothing that was measured with two holds anybody back.
+bool only_wide_ports(const PcieArbiter& arbiter, const std::vector<std::vector<PcieLink>>& paths) {
+  return std::ranges::all_of(arbiter.links(), [&](const PcieArbiter::LinkState& s) {
+    if ((s.link & 1) == 0 || !s.short_of_capacity) return true;
+    std::set<PcieLink> ports;
+    for (const auto& p : paths)
+      if (const auto at = std::ranges::find(p, s.link); at != p.end())
+        ports.insert(at == p.begin() ? PcieArbiter::kNone : *std::prev(at));
+    return ports.size() > 2;
+  });
+}
+
 struct Outcome {
   double ratio = 0;        // time over that of the busiest link
   double slowest = 1e300;  // smallest rate over the link of the source
@@ -99,6 +113,28 @@ Outcome play(const PcieTree& t, const Pairs& pairs, std::vector<double> left) {
       step = std::min(step, left[active[k]] / rate[k]);
       out.slowest = std::min(out.slowest, rate[k] / t.up_capacity[pairs[active[k]].first]);
       for (const PcieLink l : paths[active[k]]) load[l] += rate[k];
+    }
+    if (active.size() % 8 == 1) {
+      PcieArbiter fresh(t);
+      std::vector<std::uint32_t> again;
+      for (const std::size_t i : active) again.push_back(fresh.add(paths[i], t.up_capacity[pairs[i].first]));
+      EXPECT_TRUE(std::ranges::equal(fresh.solve(again), rate)) << "what was solved before changes the rates";
+    }
+    std::vector<std::vector<PcieLink>> crossed;
+    for (const std::size_t i : active) crossed.push_back(paths[i]);
+    const bool wide = only_wide_ports(arbiter, crossed);
+    for (std::size_t k = 0; k < active.size(); ++k) {
+      const PcieLink l = arbiter.limiter()[k];
+      EXPECT_GE(rate[k], arbiter.back_pressure()[k] * (1 - 1e-11))
+          << "release took from message " << active[k];
+      if (l == PcieArbiter::kNone) {
+        EXPECT_NEAR(rate[k] / t.up_capacity[pairs[active[k]].first], 1, 1e-11) << "nothing holds it back";
+      } else if (rate[k] > arbiter.offered()[k] * (1 - 1e-13)) {
+        EXPECT_EQ(l & 1, 0u) << "has all that it offered, yet a link down holds it back";
+      }
+      if (l != PcieArbiter::kNone && wide) {
+        EXPECT_GE(load[l], capacity(t, l) * (1 - 1e-11)) << "held back by link " << l << ", which has room";
+      }
     }
     for (PcieLink l = 0; l < load.size(); ++l)
       if (load[l] > 0) {
