@@ -29,14 +29,9 @@ void MaxMin::enter_groups() {
   (void)solve_groups();
   stats_.solves = solves;  // the same change, seen once more
   if (!groups_ || report_groups_) return;
-  // What either of the two solves changed, and what rounding set apart within a group.
+  // What either of the two solves changed. The first solve by groups names all groups, so rate_ has the rates of all.
   for (const FlowId flow : changed_) rising_[flow.index()] = kChanged;
   for (const FlowId flow : changed) rising_[flow.index()] = kChanged;
-  for (std::uint32_t flow = 0; flow < table_.rows(); ++flow) {
-    if (!table_.alive(flow) || rate_[flow] == groups_->rate(flow)) continue;
-    rate_[flow] = groups_->rate(flow);
-    rising_[flow] = kChanged;
-  }
   moved_.insert(moved_.end(), moved.begin(), moved.end());
   std::erase_if(moved_, [&](FlowId flow) { return rising_[flow.index()] == kChanged; });
   changed_.clear();

@@ -176,7 +176,8 @@ class RouteMaker {
         break;
       }
       case Shape::kArbitrary: {
-        const std::uint32_t n = 1 + pick(std::min(links_, 8u));
+        // Now and then longer than rows of flows have room for.
+        const std::uint32_t n = 1 + pick(std::min(links_, pick(4) == 0 ? 30u : 8u));
         while (r.size() < n) {
           const LinkId l(pick(links_));
           if (std::find(r.begin(), r.end(), l) == r.end()) r.push_back(l);

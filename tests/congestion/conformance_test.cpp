@@ -43,6 +43,13 @@ class Source {
   problems::Flow flow(Rng& rng) const {
     if (!trees_) return problems::random_flow(maker_, options_, rng);
     problems::Flow f = problems::random_flows(machine_, rng, 1)[0];
+    // Some see nothing of the trees, as a message between network cards.
+    if (rng.below(4) == 0) {
+      std::vector<LinkId> outside;
+      for (const LinkId l : f.route)
+        if (machine_.pcie.pcie_link[l.index()] == PcieNetwork::kFabric) outside.push_back(l);
+      if (!outside.empty()) f.route = outside;
+    }
     if (options_.limits && rng.below(3) == 0) f.limit = 10e9 * (0.001 + rng.unit());
     return f;
   }

@@ -23,7 +23,7 @@ class Life : public problems::Life {
  public:
   Life(std::uint64_t seed, MaxMin::Scope scope, std::size_t large_solve, std::uint64_t most_visits,
        double accuracy, bool groups)
-      : problems::Life(seed, seed % 8 == 5 ? 40'000 : 0, scope, large_solve, most_visits),
+      : problems::Life(seed, seed % 8 == 5 || seed % 8 == 7 ? 40'000 : 0, scope, large_solve, most_visits),
         varies_(seed % 3 == 1) {
     EXPECT_TRUE(model().set_accuracy(accuracy));
     if (varies_) {

@@ -20,13 +20,17 @@ using problems::random_flows;
 using problems::random_machine;
 using Flow = problems::Flow;
 
-std::vector<double> solve(const Machine& m, const std::vector<Flow>& flows, PcieModel::Ways* ways = nullptr) {
+std::vector<double> solve(const Machine& m, const std::vector<Flow>& flows, PcieModel::Ways* ways = nullptr,
+                          std::vector<LinkId>* held_by = nullptr) {
   PcieModel model(m.capacity, &m.pcie);
   std::vector<FlowId> ids;
   for (const Flow& f : flows) ids.push_back(model.add(f.route, f.weight, kNoLimit));
   (void)model.solve();
   std::vector<double> rate;
-  for (const FlowId id : ids) rate.push_back(model.rate(id));
+  for (const FlowId id : ids) {
+    rate.push_back(model.rate(id));
+    if (held_by != nullptr) held_by->push_back(model.bottleneck(id));
+  }
   if (ways != nullptr) {
     ways->max_min += model.ways().max_min;
     ways->factors += model.ways().factors;
@@ -207,7 +211,8 @@ TEST(PcieModel, NoLinkIsOverCapacityAndEveryFlowIsHeldBySomething) {
     SCOPED_TRACE(describe(seed, whole));
     for (const auto& flows : components(whole)) {
       PcieModel::Ways mine;
-      const auto rate = solve(m, flows, &mine);
+      std::vector<LinkId> held_by;
+      const auto rate = solve(m, flows, &mine, &held_by);
       const auto load = loads(m, flows, rate);
       for (std::size_t l = 0; l < load.size(); ++l)
         ASSERT_LE(load[l], m.capacity[l] * (1 + 1e-11)) << "link " << l;
@@ -227,6 +232,23 @@ TEST(PcieModel, NoLinkIsOverCapacityAndEveryFlowIsHeldBySomething) {
           if (m.pcie.pcie_link[l.index()] == PcieNetwork::kFabric &&
               rate[i] / flows[i].weight >= highest[l.index()] * (1 - 1e-9))
             held[i] = rate[i];
+        }
+      }
+      // Who is named: a link of the network is full and nobody is faster there; where rates were filled up, no link of the
+      // route is fuller.
+      const auto fullness = [&](LinkId l) { return load[l.index()] / m.capacity[l.index()]; };
+      for (std::size_t i = 0; i < flows.size(); ++i) {
+        const LinkId by = held_by[i];
+        ASSERT_TRUE(by.valid()) << "flow " << i;
+        const auto& route = flows[i].route;
+        if (m.pcie.pcie_link[by.index()] == PcieNetwork::kFabric || mine.filled_up > 0) {
+          ASSERT_TRUE(std::ranges::find(route, by) != route.end()) << "flow " << i;
+        }
+        if (mine.filled_up > 0) {
+          for (const LinkId l : route) ASSERT_GE(fullness(by), fullness(l) * (1 - 1e-9)) << "flow " << i;
+        } else if (m.pcie.pcie_link[by.index()] == PcieNetwork::kFabric) {
+          ASSERT_GE(fullness(by), 1 - 1e-9) << "flow " << i;
+          ASSERT_GE(rate[i] / flows[i].weight, highest[by.index()] * (1 - 1e-9)) << "flow " << i;
         }
       }
       // All others: what arbitration gives over what those leave.
