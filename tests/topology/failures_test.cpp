@@ -197,6 +197,17 @@ TEST(Failures, LinksThatAreLeftKeepTheirNames) {
   }
 }
 
+// A cable fails in both directions, whatever the order of the cables at its ends.
+TEST(Failures, ACableOfAFileFailsInBothDirections) {
+  const TempFile file("triangle.dot",
+                      "graph { node [kind=switch]; s0; s1; s2; node [kind=host]; h0; h1; h2;"
+                      " s0 -- s2; s0 -- s1; s2 -- s1; h0 -- s0; h1 -- s1; h2 -- s2; }");
+  const Platform p = load("file:path=" + file.path(), {"fail=link=s0->s2"});
+  for (std::uint32_t s = 0; s < 3; ++s)
+    for (std::uint32_t d = 0; d < 3; ++d)
+      if (s != d) EXPECT_EQ(route_of(p.fabric, s, d).size(), s != 1 && d != 1 ? 4u : 3u) << s << " to " << d;
+}
+
 TEST(Failures, ANameMayHoldAnArrow) {
   const TempFile file("arrows.dot",
                       "graph { \"a->b\" [kind=switch]; \"b->c\" [kind=switch]; a [kind=host]; b [kind=host];"

@@ -187,6 +187,21 @@ TEST(GroupBisection, OfSmallShapesIsTheBestOfAllEqualCuts) {
   }
 }
 
+// Whole groups on either side, spines with their leaves: a fourth of all pairs of groups, times two, where a group is dense.
+TEST(GroupBisection, BetweenWholeGroupsOfSpinesAndLeavesIsThatOfTheirCables) {
+  for (const int g : {2, 4, 6, 8}) {
+    const Platform p = load(fmt::format("dragonfly-plus:p=4,leaves=4,spines={},h=1,g={}", g - 1, g));
+    EXPECT_EQ(p.fabric.bisection_cables(), g * g / 4) << g;
+  }
+}
+
+TEST(GroupBisection, OfTreesWhoseHostsHaveSeveralSwitchesIsTheBestOfAllEqualCuts) {
+  for (const char* spec : {"xgft:m=2x2,w=2x4", "xgft:m=2x2,w=2x1", "xgft:m=4x1,w=2x1"}) {
+    const Platform p = load(spec);
+    EXPECT_EQ(p.fabric.bisection_cables(), best_of_all_sides(p.fabric)) << spec;
+  }
+}
+
 // Halves of the family's end points may go through hosts, which have several of them.
 TEST(GroupBisection, OfHostsWithSeveralCardsIsTheBestOfAllEqualCuts) {
   for (const char* spec :

@@ -145,6 +145,95 @@ TEST(Aries, HopBoundsOfMinimalAndValiant) {
   }
 }
 
+// Of the cables between two groups Valiant leaves by one that is the fewest steps away, counted in the grid of 6 chassis of 16.
+TEST(Aries, ValiantLeavesByTheNearestOfSeveralCables) {
+  const Platform p = load("aries:groups=4,blue=3,routing=valiant");
+  const Fabric& f = p.fabric;
+  const auto router = [&](VertexId v) { return v.index() - f.host_count(); };
+  const auto steps = [](std::uint32_t i, std::uint32_t j) {
+    return (i % 16 != j % 16 ? 1u : 0u) + (i / 16 != j / 16 ? 1u : 0u);
+  };
+  const auto is_blue = [&](LinkId l) { return f.links().class_names[class_of(f, l)] == "blue"; };
+  const auto nearest = [&](std::uint32_t from, std::uint32_t group) {
+    std::uint32_t least = 3;
+    for (std::uint32_t l = 0; l < f.link_count(); ++l) {
+      const std::uint32_t at = router(f.links().from[l]);
+      if (is_blue(LinkId(l)) && at / 96 == from / 96 && router(f.links().to[l]) / 96 == group)
+        least = std::min(least, steps(from % 96, at % 96));
+    }
+    return least;
+  };
+  Rng rng(seed_or(4));
+  std::set<std::uint32_t> seen;
+  std::vector<LinkId> out;
+  for (std::uint64_t m = 0; m < 500; ++m) {
+    const auto s = static_cast<std::uint32_t>(rng.below(f.host_count()));
+    const auto d = static_cast<std::uint32_t>(rng.below(f.host_count()));
+    if (s / 384 == d / 384) continue;
+    out.clear();
+    ASSERT_TRUE(f.routing().route_message(HostId(s), HostId(d), m, {}, out));
+    const auto global = std::ranges::find_if(out, is_blue);
+    ASSERT_NE(global, out.end());
+    const auto local = static_cast<std::uint32_t>(global - out.begin() - 1);  // the first link is the host's
+    EXPECT_EQ(local, nearest(s / 4, router(f.links().to[global->index()]) / 96)) << s << " to " << d;
+    seen.insert(local);
+  }
+  EXPECT_EQ(seen.size(), 3u);
+}
+
+// Idle, ugal-u takes of the blue cables with the fewest steps the one by the destination's number.
+TEST(Aries, UgalDealsTheBestOfSeveralCablesByDestination) {
+  const Platform p = load("aries:groups=2,blue=40,routing=ugal");
+  const Fabric& f = p.fabric;
+  const auto router = [&](VertexId v) { return v.index() - f.host_count(); };
+  const auto steps = [](std::uint32_t i, std::uint32_t j) {
+    return (i % 16 != j % 16 ? 1u : 0u) + (i / 16 != j / 16 ? 1u : 0u);
+  };
+  const auto is_blue = [&](LinkId l) { return f.links().class_names[class_of(f, l)] == "blue"; };
+  const std::vector<std::uint32_t> idle(f.link_count(), 0);
+  for (std::uint32_t to = 0; to < 96; ++to) {
+    std::uint32_t least = 5, equal = 0;
+    for (std::uint32_t l = 0; l < f.link_count(); ++l) {
+      if (!is_blue(LinkId(l)) || router(f.links().from[l]) >= 96) continue;
+      const std::uint32_t x = steps(0, router(f.links().from[l])) + steps(router(f.links().to[l]) % 96, to);
+      equal = x < least ? 1 : equal + (x == least ? 1 : 0);
+      least = std::min(least, x);
+    }
+    std::set<LinkId> used;
+    for (std::uint32_t node = 0; node < 4; ++node) {
+      std::vector<LinkId> out;
+      ASSERT_TRUE(f.routing().route_message(HostId(0), HostId(384 + to * 4 + node), 0, idle, out));
+      EXPECT_EQ(out.size(), least + 3) << to;
+      used.insert(*std::ranges::find_if(out, is_blue));
+    }
+    EXPECT_EQ(used.size(), std::min(equal, 4u)) << to;
+  }
+}
+
+// Between two routers of a chassis whose green cables all have 4 messages; black cables have 3 and four times the bandwidth. What
+// counts is messages per bandwidth: by messages the direct cable is always best.
+TEST(Aries, UgalWeighsUseByBandwidth) {
+  const Platform p = load("aries:groups=1,bw=10GB/sx1GB/sx4GB/sx4GB/s,routing=ugal");
+  const Fabric& f = p.fabric;
+  std::vector<std::uint32_t> load(f.link_count(), 0);
+  for (std::uint32_t l = 0; l < f.link_count(); ++l) {
+    const std::string& name = f.links().class_names[class_of(f, LinkId(l))];
+    const bool first_chassis = (f.links().from[l].index() - f.host_count()) / 16 == 0;
+    load[l] = name == "black" ? 3 : (name == "green" && first_chassis ? 4 : 0);
+  }
+  std::uint32_t black = 0;
+  for (std::uint64_t m = 0; m < 200; ++m) {
+    std::vector<LinkId> out;
+    ASSERT_TRUE(f.routing().route_message(HostId(0), HostId(5), m, load, out));  // routers 0 and 1
+    // The direct cable: 4 messages on 1 GB/s, one hop. By black cables: 3 on 4 GB/s, three or four hops, which is less.
+    if (out.size() != 3) {
+      ++black;
+      EXPECT_GE(count_class(f, out, "black"), 2u);
+    }
+  }
+  EXPECT_GT(black, 20u);
+}
+
 TEST(DragonflyPlus, CountsAndMinimalRoutes) {
   const Platform p = load("dragonfly-plus:k=8");  // p = leaves = spines = h = 4, 17 groups
   const Fabric& f = p.fabric;
@@ -175,6 +264,24 @@ TEST(DragonflyPlus, FewerGroupsSpreadTheirCables) {
   EXPECT_EQ(cables_by_class(p.fabric).at("global"), 27u * 26u / 2 * 8);
   expect_sound(p.fabric, 20000);
   expect_closed_form_equals_walks(load("dragonfly-plus:p=2,leaves=3,spines=2,h=3,g=3").fabric);
+}
+
+TEST(DragonflyPlus, ValiantRoutesCrossNoSwitchTwice) {
+  for (const char* spec : {"dragonfly-plus:k=4,routing=valiant",
+                           "dragonfly-plus:p=2,leaves=3,spines=2,h=3,g=3,routing=valiant"}) {
+    const Platform p = load(spec);
+    const Fabric& f = p.fabric;
+    std::size_t longest = 0;
+    for (std::uint32_t s = 0; s < f.host_count(); ++s)
+      for (std::uint32_t d = 0; d < f.host_count(); ++d)
+        for (std::uint64_t m = 0; m < 8 && s != d; ++m) {
+          std::vector<LinkId> out;
+          ASSERT_TRUE(f.routing().route_message(HostId(s), HostId(d), m, {}, out));
+          ASSERT_TRUE(is_simple(f, s, d, out)) << s << " to " << d << " on " << spec;
+          longest = std::max(longest, out.size());
+        }
+    EXPECT_GT(longest, 5u);
+  }
 }
 
 TEST(Dragonfly, ValiantGoesOverAThirdGroupAndIsSeeded) {
