@@ -34,6 +34,16 @@ TEST(ClosedForm, OneP100AtOrder44000IsWithinOneGflopsOfTheWorkedExample) {
     EXPECT_NEAR(hpl_gflops(run.n, mcl_seconds({44000, nb, 1, 1}, kGamma, one)), gflops, 1) << nb;
 }
 
+TEST(ClosedForm, PaddingIsToTheNextWholeBlock) {
+  const std::vector<MclLayer> one = {{memory_layer(kP100, kBandwidth), 2, 2}};
+  const auto seconds = [&](std::int64_t n, bool padded) {
+    return mcl_seconds({n, 96, 2, 2}, kGamma, one, {}, padded);
+  };
+  EXPECT_EQ(seconds(9600, true), seconds(9600, false));
+  EXPECT_EQ(seconds(9601, true), seconds(9696, false));
+  EXPECT_EQ(seconds(9695, true), seconds(9696, false));
+}
+
 TEST(ClosedForm, BandwidthPerBytePrintsFourThousandFourHundredSeventyTwo) {
   MclPrinted printed;
   printed.beta_per_byte = true;

@@ -372,6 +372,34 @@ TEST(HplTrace, ThousandsOfRanksAndTensOfThousandsOfPanelsStartAtOnce) {
 
 // After the solve the rows of U are copied into the matrix where they belong: in the process row of the panel alone, jb rows of
 // all columns that are left, the right-hand side among them.
+// Spread and roll: what a process row swaps, its rows of U out and as many rows in, is twice what it starts the roll with.
+TEST(HplTrace, AProcessRowSwapsAsManyRowsInAsGoRound) {
+  for (const int p : {2, 3, 5, 8}) {
+    HplConfig c;
+    c.n = 400, c.nb = 20, c.p = p, c.q = 2;
+    c.swap = Swap::kSpreadRoll, c.equil = false;
+    auto trace = HplTrace::create(to_dat(c));
+    ASSERT_TRUE(trace);
+    int swapped = 0;
+    for (std::uint32_t r = 0; r < (*trace)->header().ranks; ++r) {
+      traces::OpBlock block;
+      std::int64_t rows = 0, columns = 0;  // of the last call that no roll followed yet
+      while (*(*trace)->next_block(RankId(r), block))
+        for (const traces::Op& op : block.ops) {
+          if (op.kind == OpKind::compute_kernel &&
+              block.list(op)[0] == static_cast<std::int64_t>(traces::Kernel::dlaswp06)) {
+            rows = block.list(op)[1], columns = block.list(op)[2];
+          } else if (op.kind == OpKind::send && op.tag == kTagSwap && rows > 0) {
+            EXPECT_EQ(2 * op.amount, rows * columns * 8) << "rank " << r << " of " << p << " rows";
+            rows = 0;
+            ++swapped;
+          }
+        }
+    }
+    EXPECT_GT(swapped, 20);
+  }
+}
+
 TEST(HplTrace, TheProcessRowOfAPanelCopiesU) {
   HplConfig c;
   c.n = 100, c.nb = 10, c.p = 2, c.q = 1, c.depth = 0;
