@@ -174,7 +174,6 @@ PhaseTimes phase_model(const PhaseMachine& machine, const PhaseRun& run) {
     t.hidden_s += std::max(0.0, (panel - exposed_panel) + (swap - exposed_swap));
   }
   t.gflops = hpl_gflops(run.n, t.time_s);
-  t.efficiency_of_gemm = t.gflops * 1e9 / (p * q * machine.gemm.value());
   return t;
 }
 

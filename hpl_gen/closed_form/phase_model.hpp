@@ -78,13 +78,12 @@ struct PhaseRun {
 // Seconds over all panels. time_s is their overlap, not their sum.
 struct PhaseTimes {
   double time_s = 0;
-  double update_s = 0;            // arithmetic
-  double stream_s = 0;            // what the host link adds to the update, where the matrix does not fit
-  double swap_s = 0;              // exposed
-  double bcast_s = 0;             // exposed broadcast and pivots
-  double hidden_s = 0;            // broadcast, pivots, swap behind the update
-  double gflops = 0;              // by HPL's own formula
-  double efficiency_of_gemm = 0;  // of P Q R
+  double update_s = 0;  // arithmetic
+  double stream_s = 0;  // what the host link adds to the update, where the matrix does not fit
+  double swap_s = 0;    // exposed
+  double bcast_s = 0;   // exposed broadcast and pivots
+  double hidden_s = 0;  // broadcast, pivots, swap behind the update
+  double gflops = 0;    // by HPL's own formula
 };
 
 // Precondition: n, nb, p, q >= 1; gemm and injection > 0; message_share in (0, 1].

@@ -9,10 +9,12 @@
 #include <map>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "core/rng.hpp"
 #include "hpl_gen/hpl_trace.hpp"
+#include "hpl_gen/steps/op_sink.hpp"
 #include "tests/support/checkout.hpp"
 #include "tests/support/well_formed.hpp"
 #include "traces/check/check.hpp"
@@ -193,6 +195,30 @@ TEST(RocHpl, NodesFillTheGridAsItsSourceSays) {
       ++seen[static_cast<std::size_t>(row * q + col)];
     }
     EXPECT_EQ(std::count(seen.begin(), seen.end(), 1), p * q);
+  }
+}
+
+// What is exchanged was packed by a kernel of its own, each time; of the last panel the first part is packed in vain.
+TEST(RocHpl, EveryExchangeOfRowsHasItsOwnPacking) {
+  for (const auto& [p, q] : {std::pair(2, 2), std::pair(3, 1), std::pair(4, 3)}) {
+    auto trace = HplTrace::create(rochpl(300, 20, p, q));
+    ASSERT_TRUE(trace);
+    for (std::uint32_t r = 0; r < (*trace)->header().ranks; ++r) {
+      SCOPED_TRACE(std::to_string(p) + " x " + std::to_string(q) + ", rank " + std::to_string(r));
+      int exchanges = 0, packed = 0;
+      traces::OpBlock block;
+      while (*(*trace)->next_block(RankId(r), block))
+        for (const traces::Op& op : block.ops) {
+          exchanges += op.kind == traces::OpKind::region_begin && op.amount == kSwap ? 1 : 0;
+          packed += op.kind == traces::OpKind::launch && op.request != traces::kNoRequest &&
+                            block.list(op)[0] == static_cast<std::int64_t>(traces::Kernel::device_dlaswp)
+                        ? 1
+                        : 0;
+        }
+      EXPECT_GT(exchanges, 15);
+      EXPECT_GE(packed, exchanges);
+      EXPECT_LE(packed, exchanges + 1);
+    }
   }
 }
 
