@@ -34,6 +34,10 @@ ReplayResult run(MemoryTrace& t, const topology::Platform& p, ReplayOptions o = 
   auto r = replay(t, p, hosts, o);
   EXPECT_TRUE(r) << (r ? "" : r.error().message());
   if (!r) return {};
+  // Event by event it is the same.
+  o.ranks_ahead = false;
+  const auto by_events = replay(t, p, hosts, o);
+  EXPECT_TRUE(by_events && by_events->makespan == r->makespan && by_events->fingerprint == r->fingerprint);
   for (const RankTimes& k : r->ranks)
     EXPECT_EQ(k.compute + k.send + k.recv + k.wait + k.collective, k.finish) << "the five parts add up";
   return std::move(r).value();

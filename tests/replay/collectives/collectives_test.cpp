@@ -31,6 +31,31 @@ TEST_P(EveryAlgorithm, DeliversWhatMpiSaysForOneTo40Ranks) {
   }
 }
 
+// What is cut into segments of 800 bytes arrives, each segment once over each edge of a tree; a ring sums as many pieces of each
+// block as Open MPI cuts (the nearest number of segments, p of them at a time).
+TEST(Collectives, FormsWithSegmentsDeliverAllOfThem) {
+  constexpr std::int64_t kSegment = 800;
+  for (std::uint32_t p = 1; p <= 20; ++p)
+    for (const std::int64_t bytes : {800, 808, 8 * 4097, 8 * 20000}) {
+      const auto messages = [&](OpKind kind, const char* name, std::uint32_t root) {
+        return play(kind, name, p, root, bytes, seed(), nullptr, nullptr, kSegment).messages;
+      };
+      const std::int64_t segments = (bytes + kSegment - 1) / kSegment;
+      for (const std::uint32_t root : {0u, p / 2})
+        for (const char* tree : {"chain", "pipeline", "binomial"}) {
+          const auto edges = static_cast<std::uint64_t>(segments) * (p - 1);
+          EXPECT_EQ(messages(OpKind::bcast, (std::string("openmpi.") + tree).c_str(), root), edges);
+          EXPECT_EQ(messages(OpKind::reduce, (std::string("openmpi.") + tree).c_str(), root), edges);
+        }
+      if (p == 1) continue;
+      const std::int64_t turn = std::int64_t{p} * kSegment / 8, count = bytes / 8, rest = count % turn;
+      const std::int64_t pieces = count < turn ? 1 : count / turn + (rest >= p && 2 * rest > turn ? 1 : 0);
+      EXPECT_EQ(messages(OpKind::allreduce, "openmpi.segmented_ring", 0),
+                p * (p - 1u) * static_cast<std::uint64_t>(pieces + 1));
+      if (HasFailure()) return;
+    }
+}
+
 // Five shapes of nodes: four ranks each and what is left, dealt round to three, one with most of the ranks, one node, and
 // dealt to three there and back, so that ranks with the same place on their nodes do not stand in the order of these.
 NodeShape shape_of(int which, std::uint32_t p) {

@@ -111,6 +111,7 @@ struct Job {
   std::uint32_t p = 1;
   std::uint32_t root = 0;
   std::int64_t bytes = 0;
+  std::int64_t segment = 0;                              // asked for, a multiple of an element; 0: none
   std::vector<std::int64_t> sizes;                       // by rank, or by s p + d
   std::vector<std::vector<std::uint32_t>> destinations;  // neighbourhoods
   std::vector<std::vector<std::int64_t>> lists;          // by rank
@@ -161,6 +162,7 @@ struct Job {
   [[nodiscard]] CollectiveCall call(std::uint32_t me) const {
     CollectiveCall c{.kind = kind, .ranks = p, .root = root, .bytes = bytes, .counts = lists[me]};
     if (is_v(kind)) c.bytes = sizes[me];
+    c.segment = segment;
     c.nodes = nodes;
     c.rules = rules;
     return c;
@@ -353,7 +355,14 @@ class Simulation {
         is_neighbor(job_.kind))
       return job_.sizes[b];
     if (job_.kind == OpKind::barrier) return 0;
-    return vector_block(algorithm_, job_.bytes, job_.p, b, block_count_);
+    if (job_.segment > 0 && job_.kind != OpKind::allreduce)  // down and up trees
+      return std::clamp<std::int64_t>(job_.bytes - job_.segment * b, 0, job_.segment);
+    if (job_.segment == 0 || job_.p == 1 || block_count_ == job_.p)
+      return vector_block(algorithm_, job_.bytes, job_.p, b, block_count_);
+    // A block of each rank, each in as many pieces.
+    const std::uint32_t pieces = block_count_ / job_.p;
+    return vector_block(algorithm_, vector_block(algorithm_, job_.bytes, job_.p, b / pieces, job_.p), pieces,
+                        b % pieces, pieces);
   }
   [[nodiscard]] bool must_hold(std::uint32_t me, std::uint32_t b) const {
     if (is_gather(job_.kind)) return me == job_.root;
@@ -481,13 +490,14 @@ class Simulation {
 
 inline Outcome play(OpKind kind, std::string_view name, std::uint32_t p, std::uint32_t root,
                     std::int64_t bytes, std::uint64_t with_seed = seed(), const NodeShape* nodes = nullptr,
-                    const CollectiveRules* rules = nullptr) {
+                    const CollectiveRules* rules = nullptr, std::int64_t segment = 0) {
   Rng rng(with_seed);
   const auto found = find_collective(kind, name);
   EXPECT_TRUE(found);
   Job job(kind, p, root, bytes, rng);
   job.nodes = nodes;
   job.rules = rules;
+  job.segment = segment;
   SCOPED_TRACE(std::string(traces::op_name(kind)) + "=" + std::string((*found)->name) +
                " p=" + std::to_string(p) + " root=" + std::to_string(root) +
                " bytes=" + std::to_string(bytes) + " WEFT_SEED=" + std::to_string(with_seed));
