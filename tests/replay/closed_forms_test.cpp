@@ -297,6 +297,22 @@ TEST(Protocol, OverheadsOccupyTheCpuOfTheirRank) {
   EXPECT_EQ(r.ranks[1].finish.count(), 900'000 + 2 * kUs + 200'000) << "the last message leaves at 0.9 us";
 }
 
+// MPI_Bsend and MPI_Ibsend are local, however long the message and wherever its receive: they are over at once.
+TEST(ClosedForm, ABufferedSendDoesNotWaitForItsReceive) {
+  topology::Platform p = crossbar(2);
+  p.mpi.eager_limit = Bytes(100);
+  for (const OpKind kind : {OpKind::bsend, OpKind::ibsend, OpKind::send}) {
+    MemoryTrace t(2);
+    t.p2p(0, kind, 1, 0, 1'000'000, CommId(0), 0);
+    if (kind == OpKind::ibsend) t.wait(0, 0);
+    t.compute(1, Duration(500 * kUs));
+    t.p2p(1, OpKind::recv, 0, 0, 1'000'000);
+    const auto r = run(t, p);
+    EXPECT_EQ(r.ranks[0].finish == Duration(0), kind != OpKind::send) << traces::op_name(kind);
+    EXPECT_GE(r.ranks[1].finish.count(), 500 * kUs + 80'000'000);
+  }
+}
+
 // k segments of s bytes along p ranks: a rank sends one while the next one comes. Sent eagerly, they follow one another all the same.
 TEST(ClosedForm, SegmentsFollowOneAnotherDownAChainAndUpIt) {
   constexpr std::int64_t kSegments = 256, kRanks = 8, kStep = 2 * kUs + 65536 * 80;

@@ -299,6 +299,8 @@ TEST(Launch, KernelsBeyondTheClockAreAnError) {
 TEST(Launch, TheCriticalPathGoesThroughTheAcceleratorOrTheMessage) {
   for (const std::int64_t late : {20, 200}) {
     MemoryTrace t(2);
+    const RegionId all = t.add_region("all");
+    t.region(0, OpKind::region_begin, all);
     compute(t, 0, 5);
     launch(t, 0, 60);
     launch(t, 0, 40, 1);
@@ -306,6 +308,7 @@ TEST(Launch, TheCriticalPathGoesThroughTheAcceleratorOrTheMessage) {
     t.p2p(0, OpKind::recv, 1, 0, 1000);
     t.wait(0, 1);
     compute(t, 0, 7);
+    t.region(0, OpKind::region_end, all);
     compute(t, 1, late);
     t.p2p(1, OpKind::send, 0, 0, 1000);
     ReplayOptions o;
@@ -318,6 +321,7 @@ TEST(Launch, TheCriticalPathGoesThroughTheAcceleratorOrTheMessage) {
       ASSERT_EQ(r->path.segments.size(), 1u);
       EXPECT_EQ(r->path.segments[0].rank, RankId(0));
       EXPECT_EQ(parts[static_cast<std::size_t>(PathPart::kCompute)], Duration((5 + 60 + 40 + 7) * kUs));
+      EXPECT_EQ(r->regions[0].longest, Duration((5 + 60 + 40 + 7) * kUs));
     } else {
       EXPECT_EQ(r->path.messages, 1u);
       EXPECT_EQ(parts[static_cast<std::size_t>(PathPart::kCompute)], Duration((200 + 7) * kUs));

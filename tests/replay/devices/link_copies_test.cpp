@@ -332,6 +332,34 @@ TEST(LinkCopies, OnTheCriticalPathAreLikeMessages) {
   }
 }
 
+// The latency of the links from memory to GPU, once a copy.
+TEST(LinkCopies, OnTheCriticalPathHaveTheLatencyOfTheirLinks) {
+  std::string text = kNodes;
+  text.replace(text.rfind("lat=0"), 5, "lat=300ns");
+  const auto p = load(text + " }\n" + kCopies);
+  ASSERT_TRUE(p);
+  const auto latency = [&](std::uint32_t from, std::uint32_t to) {
+    std::vector<LinkId> route;
+    EXPECT_TRUE(p->fabric.routing().route(HostId(from), HostId(to), route));
+    Duration sum{0};
+    for (const LinkId l : route) sum += p->fabric.links().latency[l.index()];
+    return sum;
+  };
+  ASSERT_GT(latency(4, 0), Duration(0));
+  MemoryTrace t(1);
+  copy(t, 0, Kernel::copy_to_device);
+  launch(t, 0, Kernel::copy_to_host, 1);
+  t.wait(0, 1);
+  ReplayOptions o;
+  o.critical_path = true;
+  const auto r = replay(t, *p, {HostId(4)}, o);
+  ASSERT_TRUE(r);
+  EXPECT_EQ(r->path.copies, 2u);
+  EXPECT_EQ(r->path.parts[static_cast<std::size_t>(PathPart::kLatency)], latency(4, 0) + latency(0, 4));
+  EXPECT_NEAR(to_seconds(r->path.parts[static_cast<std::size_t>(PathPart::kTransfer)]),
+              kBytes / kDown + kBytes / kUp, 1e-9);
+}
+
 // Two ranks that copy and compute at random: what the path says of links and computation is between what replays with a
 // little less and a little more of it lose, as of any sum of which the longest counts.
 TEST(LinkCopies, WhatThePathSaysOfThemIsBetweenTwoReplays) {
