@@ -382,6 +382,7 @@ TEST(PcieModel, WithAnAccuracyEveryRateIsWithinItOfTheExactOne) {
     std::vector<std::size_t> on;  // flows by place; both models give the same ids
     std::vector<FlowId> ids;
     std::map<FlowId, double> told;
+    std::map<FlowId, LinkId> held_by;
     for (int step = 0; step < 60; ++step) {
       if (on.empty() || rng.below(3) != 0) {
         const Flow& f = flows[rng.below(flows.size())];
@@ -398,14 +399,17 @@ TEST(PcieModel, WithAnAccuracyEveryRateIsWithinItOfTheExactOne) {
       told_exact += exact.solve().size();
       for (const FlowId f : near.solve()) {
         told[f] = near.rate(f);
+        held_by[f] = near.bottleneck(f);
         ++told_near;
       }
+      for (const FlowId f : near.moved()) held_by[f] = near.bottleneck(f);
       std::vector<double> load(m.capacity.size(), 0);
       for (const std::size_t i : on) {
         const double want = exact.rate(ids[i]), rate = near.rate(ids[i]);
         ASSERT_LE(std::abs(rate - want), accuracy * want * (1 + 1e-9)) << "step " << step;
         ASSERT_EQ(told.at(ids[i]), rate) << "a change was not reported";
         ASSERT_EQ(near.bottleneck(ids[i]), exact.bottleneck(ids[i]));
+        ASSERT_EQ(held_by.at(ids[i]), near.bottleneck(ids[i])) << "a move was not reported";
         off = std::max(off, std::abs(rate - want) / want / accuracy);
         for (const LinkId l : near.route(ids[i])) load[l.index()] += rate;
       }
