@@ -205,7 +205,9 @@ TEST(Failures, ACableOfAFileFailsInBothDirections) {
   const Platform p = load("file:path=" + file.path(), {"fail=link=s0->s2"});
   for (std::uint32_t s = 0; s < 3; ++s)
     for (std::uint32_t d = 0; d < 3; ++d)
-      if (s != d) EXPECT_EQ(route_of(p.fabric, s, d).size(), s != 1 && d != 1 ? 4u : 3u) << s << " to " << d;
+      if (s != d) {
+        EXPECT_EQ(route_of(p.fabric, s, d).size(), s != 1 && d != 1 ? 4u : 3u) << s << " to " << d;
+      }
 }
 
 TEST(Failures, ANameMayHoldAnArrow) {
