@@ -66,8 +66,8 @@ class Blocked {
   }
   [[nodiscard]] std::size_t row(std::uint32_t rank) const { return row_[rank]; }
 
-  // `rank` waits for `side` of a message, posted then, if `t`, who is told that it is over, must be waited for.
-  void waits_for(std::uint32_t rank, Target t, const Side& side, Instant posted) {
+  // `rank` waits for `side` of a message, if `t`, who is told that it is over, must be waited for.
+  void waits_for(std::uint32_t rank, Target t, const Side& side) {
     if (t.value == Target::kNobody || row_[rank] == kNoRow) return;
     const bool of_collective = t.is_activity() && !t.is_task();
     if (of_collective) {
@@ -79,13 +79,14 @@ class Blocked {
     if (side.peer >= 0) waits(rank).push_back(RankId(static_cast<std::uint32_t>(side.peer)));
     if (of_collective) return;
     Stand& stand = stands_[row_[rank]];
-    if (stand.lacks++ == 0 || posted < stand.posted) {
+    const std::uint64_t place = place_of(stand, t);
+    if (stand.lacks++ == 0 || place < stand.place) {
       stand.first = side;
-      stand.posted = posted;
+      stand.place = place;
     }
     if (side.send && stand.tests) first_test_ = std::min(first_test_, row_[rank]);
   }
-  // Completions and task_wait name no message: what they wait for does, that which was posted first.
+  // Completions and task_wait name no message: what they wait for does, the first that they name, the first task.
   void name_what_is_waited_for() {
     for (std::size_t i = 0; i < stands_.size(); ++i) {
       const Stand& stand = stands_[i];
@@ -117,8 +118,14 @@ class Blocked {
       b.op = describe(**op, at_.comms);
       stand.tests = traces::is_test((*op)->kind);
       stand.completes = traces::is_completion((*op)->kind) || (*op)->kind == OpKind::task_wait;
+      if (stand.completes) {
+        std::int64_t one = 0;
+        for (const std::int64_t slot : traces::completed_requests(**op, k.program.list(k.pc, **op), one))
+          stand.slots.emplace_back(slot, stand.slots.size());
+        std::ranges::sort(stand.slots);
+      }
     }
-    stands_.push_back(stand);
+    stands_.push_back(std::move(stand));
     row_[r] = report_.blocked.size();
     report_.blocked.push_back(std::move(b));
   }
@@ -128,8 +135,15 @@ class Blocked {
     bool tests = false, completes = false;
     std::size_t lacks = 0;  // messages of its own that are not over, not those of a collective
     Side first;             // of them
-    Instant posted;
+    std::uint64_t place = 0;
+    std::vector<std::pair<std::int64_t, std::size_t>> slots;  // that it names, and where
   };
+  [[nodiscard]] std::uint64_t place_of(const Stand& stand, Target t) const {
+    if (t.is_activity()) return at_.tasks.op_of(t.activity());
+    const auto it = std::ranges::lower_bound(stand.slots, std::int64_t{t.value}, {},
+                                             &std::pair<std::int64_t, std::size_t>::first);
+    return it != stand.slots.end() && it->first == t.value ? it->second : 0;
+  }
 
   const Standstill& at_;
   DeadlockReport& report_;
@@ -143,14 +157,14 @@ void find_waits(const Standstill& at, Blocked& blocked) {
   for (std::uint32_t i = 0; i < live_messages.size(); ++i) {
     if (!live_messages[i]) continue;
     const Message& m = at.messages[i];
-    blocked.waits_for(m.src, m.send_target, send_side(m), m.posted);
-    if ((m.state & kMatched) != 0) blocked.waits_for(m.dst, m.recv_target, receive_side(m), m.posted);
+    blocked.waits_for(m.src, m.send_target, send_side(m));
+    if ((m.state & kMatched) != 0) blocked.waits_for(m.dst, m.recv_target, receive_side(m));
   }
   const auto live_recvs = at.matcher.receives().live_rows();
   for (std::uint32_t i = 0; i < live_recvs.size(); ++i) {
     if (!live_recvs[i]) continue;
     const PostedRecv& v = at.matcher.receives()[i];
-    blocked.waits_for(v.rank, v.target, receive_side(v), v.posted);
+    blocked.waits_for(v.rank, v.target, receive_side(v));
   }
   for (std::uint32_t r = 0; r < at.ranks.count(); ++r) {
     Rank& k = at.ranks[r];

@@ -13,6 +13,7 @@
 #include "replay/messages/message.hpp"
 #include "replay/ranks/collective_runs.hpp"
 #include "replay/ranks/ranks.hpp"
+#include "replay/ranks/tasks.hpp"
 #include "replay/ranks/waits.hpp"
 #include "replay/results.hpp"
 #include "replay/series/series_runs.hpp"
@@ -26,6 +27,7 @@ struct Standstill {
   const Communicators& comms;
   const Pool<Message>& messages;
   const Waits& waits;
+  const Tasks& tasks;
   const CollectiveRuns& collectives;
   const SeriesRuns& series;
 };

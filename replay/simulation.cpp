@@ -290,7 +290,7 @@ ReplayResult Simulation::collect() {
   std::vector<std::string> of_deadlock;
   if (!out.finished)
     out.deadlock =
-        explain_deadlock({ranks_, matcher_, comms_, messages_, waits_, collectives_, series_}, of_deadlock);
+        explain_deadlock({ranks_, matcher_, comms_, messages_, waits_, tasks_, collectives_, series_}, of_deadlock);
   collect_ranks(out);
   if (hindsight_.path().on() && out.finished) out.path = hindsight_.path().path();
   if (hindsight_.ideal().on() && out.finished) out.ideal = hindsight_.ideal().result(trace_.regions());

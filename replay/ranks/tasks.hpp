@@ -77,6 +77,8 @@ class Tasks {
   // The time of a task on its cpu is over.
   void timer(std::uint32_t task);
   [[nodiscard]] std::uint32_t rank_of(std::uint32_t task) const { return tasks_[task].rank; }
+  // The operation of its rank's program.
+  [[nodiscard]] std::uint64_t op_of(std::uint32_t task) const { return tasks_[task].op; }
 
  private:
   struct Task {

@@ -160,20 +160,19 @@ TEST(Deadlock, AReceiveThatNothingAnswersIsReportedWithoutACycle) {
                 any.position(RankId(0), 0) + ") waits for something that never comes");
 }
 
-TEST(Deadlock, AWaitSaysForWhatTheFirstThatWasPostedAndIsNotOver) {
+TEST(Deadlock, AWaitSaysForWhatTheFirstThatItNamesAndIsNotOver) {
   MemoryTrace t(2);
   t.p2p(0, OpKind::irecv, traces::kAnySource, traces::kAnyTag, 8, CommId(0), 0);
   t.p2p(0, OpKind::irecv, 1, 7, 8, CommId(0), 1);
-  t.compute(0, Duration(1'000'000));
   t.p2p(0, OpKind::issend, 1, 3, 10, CommId(0), 2);
-  t.add(0, {.kind = OpKind::waitall}, {2, 1});
+  t.add(0, {.kind = OpKind::waitall}, {0, 2, 1});
   t.p2p(1, OpKind::isend, 0, 6, 8, CommId(0), 0);
   t.p2p(1, OpKind::issend, 0, 3, 10, CommId(0), 1);
   t.add(1, {.kind = OpKind::wait, .request = 1});
   const auto r = run(t);
   ASSERT_EQ(r.deadlock.blocked.size(), 2u);
-  // The receive of any tag has had its message, and nobody waits for it.
-  EXPECT_EQ(r.deadlock.blocked[0].op, "waitall for its receive from 1 tag 7 on world and 1 more");
+  // The receive of any tag has had its message; all three were posted at one instant.
+  EXPECT_EQ(r.deadlock.blocked[0].op, "waitall for its send of 10 bytes to 1 tag 3 on world and 1 more");
   EXPECT_EQ(r.deadlock.blocked[1].op, "wait for its send of 10 bytes to 0 tag 3 on world");
 }
 
