@@ -127,7 +127,10 @@ const std::string& FileDigests::of_platform(std::string_view spec, const topolog
   // A platform that cannot be read has no points: whoever builds it says why.
   if (const auto files = topology::platform_files(spec, changes))
     for (const std::string& file : *files)
-      if (const std::string& digest = of(file); !digest.empty()) at->second += digest + '\n';
+      // mpi.collectives may have more than the file.
+      if (const std::string& digest = of(replay::file_of_collective_rules(file).value_or(file));
+          !digest.empty())
+        at->second += digest + '\n';
   return at->second;
 }
 

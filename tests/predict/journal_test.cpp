@@ -286,6 +286,7 @@ TEST_F(JournalTest, AFileOfAPlatformCountsHoweverItsNameIsWritten) {
       "topology { family: \"routes\" set: \"" + front + "\" \"" + half + "\" }",
       "topology { family: \"routes\" set: \"" + front + "\\x20" + half.substr(1) + "\" }",
       "topology { family: \"crossbar\" set: \"n=2\" } mpi { collectives: '" + rules + "' }",
+      "topology { family: \"crossbar\" set: \"n=2\" } mpi { collectives: 'openmpi5:" + rules + "' }",
   };
   const auto key_of = [&](const std::string& spec, const topology::PlatformChanges& changes) {
     FileDigests fresh;
@@ -307,6 +308,7 @@ TEST_F(JournalTest, AFileOfAPlatformCountsHoweverItsNameIsWritten) {
   }
   EXPECT_TRUE(differs("routes:path=\"" + routes + "\"", {}));
   EXPECT_TRUE(differs("torus-16", {.set = {"family=routes", "path=" + routes}}));
+  EXPECT_TRUE(differs("torus-16", {.set = {"mpi.collectives=openmpi5:" + rules}}));
   EXPECT_FALSE(differs("torus-16", {}));
 }
 
