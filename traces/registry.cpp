@@ -118,8 +118,16 @@ std::optional<Error> trace_file_in(const std::string& folder) {
   for (const std::string& file : files) {
     const auto head = first_bytes(file);
     if (!head) continue;
-    if (looks_like_ti_line(*head) || looks_compressed_or_tar(*head)) return std::nullopt;
-    if (const Format* f = found ? nullptr : sniffed(file, *head, "ti"))
+    if (looks_like_ti_line(*head)) return std::nullopt;
+    const Format* f = sniffed(file, *head, "ti");
+    if (looks_compressed_or_tar(*head)) {
+      // One of those that the reader of TI text would take.
+      const auto packed = format_of(file, *head);
+      if (!packed || *packed == nullptr || (*packed)->open == open_ti || (*packed)->open == open_liballprof)
+        return std::nullopt;
+      f = *packed;
+    }
+    if (f != nullptr && !found)
       found = bad_input(folder, fmt::format("a folder that holds a {} trace, which is one file", f->name),
                         file, "the file");
   }

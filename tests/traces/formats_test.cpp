@@ -155,6 +155,12 @@ TEST(Formats, APackedTraceThatIsWrongSaysWhere) {
   // 48 MiB of blanks in 48 KiB.
   write(kDim + std::string(std::size_t{48} << 20, ' '));
   EXPECT_THAT(error_of(gz), HasSubstr("error: the file unpacks to too much"));
+  // The one trace of a folder, which has none of its own.
+  const TempDir folder;
+  testing::write_archive(folder.path("run.prv.gz"), ARCHIVE_FILTER_GZIP, {{"data", kPrv}}, true);
+  EXPECT_EQ(error_of(folder.path("")),
+            folder.path("") + ": error: a folder that holds a paraver trace, which is one file; got \"" +
+                folder.path("run.prv.gz") + "\"; expected the file");
   // Of an archive it is told how to unpack it.
   testing::write_archive(dir.path("run.tgz"), ARCHIVE_FILTER_GZIP, {{"run.prv", kPrv}});
   EXPECT_EQ(error_of(dir.path("run.tgz")), dir.path("run.tgz!run.prv") +
