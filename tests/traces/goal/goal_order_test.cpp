@@ -201,9 +201,9 @@ TEST(GoalOrder, WhatTheFileHasInOrderIsInTheOneOrder) {
   Rng rng(seed_or(15));
   std::map<std::string, int> seen;
   const goal::Place place = [](const Operation& op) { return std::to_string(op.line); };
-  for (int round = 0; round < 40000; ++round) {
+  for (int round = 0; round < 60000; ++round) {
     SCOPED_TRACE(fmt::format("round {} of seed {}", round, seed_or(15)));
-    const std::size_t n = 1 + rng.below(8);
+    const std::size_t n = 1 + rng.below(round % 8 == 0 ? 25 : 8);
     Schedule s = round % 4 == 0 ? random_schedule(rng, n, 1) : random_chain(rng, n);
     goal::drop_doubles(s.dependencies);
     const Written straight = written([&](goal::Program& out) { return goal::put_in_file_order(s, out); });
@@ -223,6 +223,61 @@ TEST(GoalOrder, WhatTheFileHasInOrderIsInTheOneOrder) {
   EXPECT_GT(seen["straight"], 10000);
   EXPECT_GT(seen["by queues"], 1000);
   EXPECT_GT(seen["open"], 5000);
+}
+
+// Where what a rank does in one line would be another order than tasks have, on some network: each of them a place where operations that
+// became ready at different instants compete.
+TEST(GoalOrder, WhatBecomesReadyAtAnotherInstantHasNoOneOrder) {
+  constexpr auto kSend = Kind::kSend, kRecv = Kind::kRecv, kCalc = Kind::kCalc;
+  constexpr std::uint32_t kStart = Dependency::kAtStart;
+  struct Case {
+    const char* what;
+    std::vector<std::pair<Kind, std::uint64_t>> ops;
+    std::vector<Dependency> dependencies;
+    bool one = false;
+  };
+  const std::vector<Case> cases{
+      {"a send after others' starts, beside a computation; a later one of them was ready before it",
+       {{kSend, 8}, {kSend, 8}, {kSend, 8}, {kSend, 8}, {kCalc, 9}},
+       {{2, 0 | kStart}, {2, 1 | kStart}, {3, 0 | kStart}, {4, 0 | kStart}}},
+      {"a send through a computation of no time",
+       {{kSend, 8}, {kCalc, 0}, {kSend, 8}, {kCalc, 9}},
+       {{1, 0 | kStart}, {2, 1}}},
+      {"a receive that lacks a send, while others are sent", {{kSend, 8}, {kSend, 8}, {kRecv, 8}}, {{2, 0}}},
+      {"the same where the file has it before the others", {{kSend, 8}, {kRecv, 8}, {kSend, 8}}, {{1, 0}}},
+      {"a computation since the start of another one, a send since its end",
+       {{kCalc, 7}, {kCalc, 9}, {kSend, 8}},
+       {{1, 0 | kStart}, {2, 0}}},
+      {"sends since the start of a computation, and since its end",
+       {{kCalc, 7}, {kSend, 8}, {kSend, 8}},
+       {{1, 0 | kStart}, {2, 0}}},
+      {"all of them before they compute", {{kSend, 8}, {kSend, 8}, {kCalc, 9}}, {}, true},
+      {"what lacks a send that nothing follows",
+       {{kSend, 8}, {kSend, 8}, {kRecv, 8}},
+       {{2, 0}, {2, 1}},
+       true},
+      {"a chain",
+       {{kRecv, 8}, {kSend, 8}, {kCalc, 9}, {kSend, 8}},
+       {{1, 0 | kStart}, {2, 0}, {2, 1 | kStart}, {3, 1}, {3, 2}},
+       true},
+  };
+  const goal::Place place = [](const Operation& op) { return std::to_string(op.line); };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.what);
+    Schedule s;
+    for (const auto& [kind, size] : c.ops)
+      s.ops.push_back({.size = size, .line = static_cast<std::uint32_t>(s.ops.size()), .kind = kind});
+    s.dependencies = c.dependencies;
+    goal::drop_doubles(s.dependencies);
+    const Written straight = written([&](goal::Program& out) { return goal::put_in_file_order(s, out); });
+    const goal::Graph graph(s);
+    const Written by_queues = written([&](goal::Program& out) {
+      const auto one = goal::put_in_its_order(s.ops, graph, place, out);
+      return one && *one;
+    });
+    EXPECT_EQ(straight.one, c.one);
+    EXPECT_EQ(by_queues.one, c.one);
+  }
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ class FileOrder {
     std::uint32_t over_before = 0;  // messages that were over when it started
   };
   [[nodiscard]] bool turn(std::uint32_t v);
+  [[nodiscard]] Time last_message() const { return std::max(last_of_[kReceive], last_of_[kSend]); }
 
   const std::vector<Operation>& ops_;
   const Dependency* next_;
@@ -62,7 +63,9 @@ class FileOrder {
   Time now_ = 0;
   std::uint32_t over_ = 0;         // messages
   std::array<Time, 4> last_of_{};  // start of the last one of a class
-  Time send_ready_by_send_ = 0;    // when last the start of a send made a send ready
+  Time posted_before_wait_ = 0;    // start of the last message before the last wait
+  Time first_send_ = 0;  // start of the first send since the last wait or computation; 0: there was none
+  Time late_send_ = 0;   // when last a send became ready after such a one
 };
 
 bool FileOrder::turn(std::uint32_t v) {
@@ -70,17 +73,13 @@ bool FileOrder::turn(std::uint32_t v) {
   posted_.clear();
   Row since;  // of those that it requires the one that started last: it lacks none since then, but ends of messages
   Time ready = 0;
-  bool by_send = false;
   for (; next_ != last_dependency_ && next_->later == v; ++next_) {
     const bool at_start = (next_->earlier & Dependency::kAtStart) != 0;
     const std::uint32_t e = next_->earlier & ~Dependency::kAtStart;
     if (e >= v) return false;  // not started
     const Row& row = rows_[e];
     const Class c = class_of(ops_[e]);
-    if (row.start > since.start) {
-      since = row;
-      by_send = at_start && c == kSend;
-    }
+    if (row.start > since.start) since = row;
     if (at_start) {
       if (c == kComputation) return false;  // beside it
       continue;
@@ -93,9 +92,12 @@ bool FileOrder::turn(std::uint32_t v) {
     std::uint32_t lacked = 0;
     for (const Dependency* d = from; d != next_; ++d)
       lacked += (d->earlier & Dependency::kAtStart) == 0 && rows_[d->earlier].over > since.start ? 1 : 0;
-    if (lacked != over_ - since.over_before) return false;
+    if (lacked != over_ - since.over_before || posted_before_wait_ > since.start) return false;
   }
   if (!posted_.empty()) {
+    posted_before_wait_ = last_message();
+    if (posted_before_wait_ > since.start) return false;
+    first_send_ = 0;
     ++now_;
     posts_.wait(posted_, ops_[v].line);
     for (const std::uint32_t e : posted_) rows_[e].over = now_;
@@ -107,9 +109,11 @@ bool FileOrder::turn(std::uint32_t v) {
   const Class mine = class_of(ops_[v]);
   for (unsigned c = mine + 1u; c < kComputation; ++c)
     if (last_of_[c] > ready) return false;
-  if (mine == kComputation && send_ready_by_send_ > ready) return false;
-  if (mine == kSend && by_send && ready == since.start) send_ready_by_send_ = ready;
+  if (mine == kComputation && late_send_ >= ready && late_send_ != 0) return false;
+  if (mine == kSend && first_send_ != 0 && ready >= first_send_) late_send_ = std::max(late_send_, ready);
   ++now_;
+  if (mine == kComputation) first_send_ = 0;
+  if (mine == kSend && first_send_ == 0) first_send_ = now_;
   last_of_[mine] = now_;
   const bool message = mine == kReceive || mine == kSend;
   rows_[v] = {now_, message ? 0 : now_, over_};

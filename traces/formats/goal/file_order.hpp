@@ -6,7 +6,7 @@
 // place before it, something else than what the file has there could have been next:
 //  - It could have started in place of what was started after it was ready, if that is of a class that comes later: receives go
 //    first, then sends, then computations, of which no two may be ready at once.
-//  - It lacked messages while others were waited for, or while something was computed.
+//  - It lacked messages while others were waited for, while messages were posted, or while something was computed.
 // Time O(operations + dependencies); memory 16 bytes an operation.
 #pragma once
 

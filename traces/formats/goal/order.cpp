@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace weft::traces::goal {
@@ -27,7 +28,7 @@ void Ordering::make_ready(std::uint32_t v) {
     case Kind::kRecv:
       return receives_.push(v);
     case Kind::kSend:
-      stopped_ = stopped_ || (stops_ && sending_ && !computations_.empty());
+      stopped_ = stopped_ || (stops_ && sent_ && !computations_.empty());
       return sends_.push(v);
     case Kind::kCalc:
       if (ops_[v].size == 0) return passes_.push(v);
@@ -54,17 +55,18 @@ void Ordering::start_call(std::uint32_t v) {
 }
 
 void Ordering::post(std::uint32_t v) {
+  // What lacks a message may be ready before those that are posted are through, or at the same instant.
+  stopped_ = stopped_ || (stops_ && lacking_count_ > 0);
   posts_.post(v);
   state_[v] = State::kPosted;
   ++started_;
   if (watcher_ != nullptr) watcher_->posted(v);
-  sending_ = ops_[v].kind == Kind::kSend;
+  sent_ = sent_ || ops_[v].kind == Kind::kSend;
   for (const std::uint32_t e : graph_.later.of(v)) {
     const std::uint32_t w = e & ~kAtStart;
     if ((e & kAtStart) == 0) ++lacks_[w];
     one_less(w);
   }
-  sending_ = false;
 }
 
 // The end of a message, or of a computation, which was started before.
@@ -92,6 +94,7 @@ void Ordering::finish(std::uint32_t v) {
 // Waits for waits_, for what stands in that line.
 void Ordering::wait(std::uint32_t line) {
   posts_.wait(waits_, line);
+  sent_ = false;
   for (const std::uint32_t v : waits_) finish(v);
 }
 
@@ -106,6 +109,7 @@ Result<void> Ordering::compute(std::uint32_t v) {
   if (stops_ && !computations_.empty())
     return stop(not_supported("computations in the order in which they came"));
   --computing_on_[o.cpu];
+  sent_ = false;
   start_computation(v);
   // What its start lets go on other cpus goes before it; what is on its own cpu has to wait anyway.
   waits_.clear();
@@ -115,6 +119,11 @@ Result<void> Ordering::compute(std::uint32_t v) {
     else
       start_call(w);
   }
+  // What waits for its cpu since the start goes before what does since the end.
+  if (stops_ && (!computations_.empty() || std::ranges::any_of(waits_, [this](std::uint32_t w) {
+        return ops_[w].kind == Kind::kSend;
+      })))
+    return stop(not_supported("what became ready while something was computed"));
   for (const std::uint32_t w : waits_) make_ready(w);
   if (lacking_count_ != lacking_on_[o.cpu] || computations_.size() != computing_on_[o.cpu])
     return stop(side_by_side(v));

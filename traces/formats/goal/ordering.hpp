@@ -46,7 +46,8 @@ class Ordering {
         state_(ops.size(), State::kBlocked) {}
   // Before begin(): it stops, with an error that is nobody's, at the first place where the schedule leaves open what is next or cpus
   // would have to compute side by side; also where a cpu has a choice among what is ready at different instants, which tasks have
-  // in the order in which they came (replay/ranks/tasks.hpp): computations, and sends after others beside them.
+  // in the order in which they came (replay/ranks/tasks.hpp): computations, sends after others beside them, what became ready while one
+  // computed; and where messages are posted while something lacks others.
   void stop_where_open() { stops_ = true; }
   [[nodiscard]] bool stopped() const { return stopped_; }
   // Once, before all else: what depends on nothing may start.
@@ -127,7 +128,8 @@ class Ordering {
   std::vector<std::uint32_t> waits_;
   Open open_;
   bool stops_ = false, stopped_ = false;
-  bool sending_ = false;  // what becomes ready does so through the start of a send
+  bool sent_ =
+      false;  // a send was started since the last wait or computation: what becomes ready does so later
 };
 
 }  // namespace weft::traces::goal
