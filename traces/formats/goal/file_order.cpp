@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
 #include "traces/formats/goal/posts.hpp"
@@ -34,8 +35,20 @@ class FileOrder {
         slots_(s.ops.size()),
         posts_(s.ops, slots_, out) {}
   [[nodiscard]] bool run() {
-    for (std::uint32_t v = 0; v < ops_.size(); ++v)
-      if (!turn(v)) return false;
+    for (std::uint32_t v = 0; v < ops_.size(); ++v) {
+      const std::span<const Dependency> mine = dependencies_of(v);
+      // The halves of a sendrecv are ready together: receives go first.
+      if (v + 1 < ops_.size() && ops_[v].kind == Kind::kSend && ops_[v + 1].kind == Kind::kRecv) {
+        const std::span<const Dependency> next = dependencies_of(v + 1);
+        const bool halves = std::ranges::equal(mine, next, {}, &Dependency::earlier, &Dependency::earlier);
+        if (halves ? !turn(v + 1, next, v) || !turn(v, mine, v)
+                   : !turn(v, mine, v) || !turn(v + 1, next, v + 1))
+          return false;
+        ++v;
+      } else if (!turn(v, mine, v)) {
+        return false;
+      }
+    }
     if (next_ != last_dependency_ || posts_.too_many()) return false;
     posted_.clear();
     for (std::uint32_t v = 0; v < ops_.size(); ++v)
@@ -50,7 +63,14 @@ class FileOrder {
     Time start = 0, over = 0;       // over: 0, a message that was not waited for
     std::uint32_t over_before = 0;  // messages that were over when it started
   };
-  [[nodiscard]] bool turn(std::uint32_t v);
+  // REQUIRES: asked of each in the order of the file.
+  [[nodiscard]] std::span<const Dependency> dependencies_of(std::uint32_t v) {
+    const Dependency* const from = next_;
+    while (next_ != last_dependency_ && next_->later == v) ++next_;
+    return {from, next_};
+  }
+  // v is next, and requires what `required` names. If that is waited for, `first` waits, the first of those in the file that require it.
+  [[nodiscard]] bool turn(std::uint32_t v, std::span<const Dependency> required, std::uint32_t first);
   [[nodiscard]] Time last_message() const { return std::max(last_of_[kReceive], last_of_[kSend]); }
 
   const std::vector<Operation>& ops_;
@@ -68,14 +88,13 @@ class FileOrder {
   Time late_send_ = 0;   // when last a send became ready after such a one
 };
 
-bool FileOrder::turn(std::uint32_t v) {
-  const Dependency* const from = next_;
+bool FileOrder::turn(std::uint32_t v, std::span<const Dependency> required, std::uint32_t first) {
   posted_.clear();
   Row since;  // of those that it requires the one that started last: it lacks none since then, but ends of messages
   Time ready = 0;
-  for (; next_ != last_dependency_ && next_->later == v; ++next_) {
-    const bool at_start = (next_->earlier & Dependency::kAtStart) != 0;
-    const std::uint32_t e = next_->earlier & ~Dependency::kAtStart;
+  for (const Dependency& d : required) {
+    const bool at_start = (d.earlier & Dependency::kAtStart) != 0;
+    const std::uint32_t e = d.earlier & ~Dependency::kAtStart;
     if (e >= v) return false;  // not started
     const Row& row = rows_[e];
     const Class c = class_of(ops_[e]);
@@ -90,8 +109,8 @@ bool FileOrder::turn(std::uint32_t v) {
   if (since.over_before != over_) {
     // Others were waited for since then: right, if it lacked all of them.
     std::uint32_t lacked = 0;
-    for (const Dependency* d = from; d != next_; ++d)
-      lacked += (d->earlier & Dependency::kAtStart) == 0 && rows_[d->earlier].over > since.start ? 1 : 0;
+    for (const Dependency& d : required)
+      lacked += (d.earlier & Dependency::kAtStart) == 0 && rows_[d.earlier].over > since.start ? 1 : 0;
     if (lacked != over_ - since.over_before || posted_before_wait_ > since.start) return false;
   }
   if (!posted_.empty()) {
@@ -99,7 +118,7 @@ bool FileOrder::turn(std::uint32_t v) {
     if (posted_before_wait_ > since.start) return false;
     first_send_ = 0;
     ++now_;
-    posts_.wait(posted_, ops_[v].line);
+    posts_.wait(posted_, ops_[first].line);
     for (const std::uint32_t e : posted_) rows_[e].over = now_;
     over_ += static_cast<std::uint32_t>(posted_.size());
     ready = now_;

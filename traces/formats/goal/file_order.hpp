@@ -1,7 +1,7 @@
 // A schedule whose one order is that of its file, as that of whatever was a program before: found in one pass, without the queues of
 // ordering.hpp, which is the reference for it (GoalOrder.WhatTheFileHasInOrderIsInTheOneOrder).
 //
-// Each operation has its turn in the order of the file; then all that it requires has to have been started, and if messages among that
+// Each operation has its turn in the order of the file, but for the halves of a sendrecv, which are ready together; then all that it requires has to have been started, and if messages among that
 // are not over, they are waited for. Times are counted by starts and waits. From them each operation tells at its turn whether, at some
 // place before it, something else than what the file has there could have been next:
 //  - It could have started in place of what was started after it was ready, if that is of a class that comes later: receives go
