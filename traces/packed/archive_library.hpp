@@ -22,6 +22,7 @@ namespace weft::traces {
   X(read_free)                    \
   X(read_new)                     \
   X(read_next_header)             \
+  X(read_open)                    \
   X(read_open_filename)           \
   X(read_support_filter_bzip2)    \
   X(read_support_filter_gzip)     \

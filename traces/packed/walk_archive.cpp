@@ -13,6 +13,7 @@
 #include "core/files/input_file.hpp"
 #include "core/source_pos.hpp"
 #include "traces/packed/archive_library.hpp"
+#include "traces/packed/gzip_stream.hpp"
 
 namespace weft::traces {
 namespace {
@@ -28,21 +29,20 @@ constexpr Packing kPackings[] = {{".gz", "\x1f\x8b", "gzip -d"},
 
 using ArchivePtr = std::unique_ptr<archive, decltype(ArchiveLibrary::read_free)>;
 
-// The byte: where a file that is cut off ends, else how far the library had come.
+// `byte`: how far it had come; a file that is cut off: where it ends.
 Error archive_fault(const ArchiveLibrary& library, const std::string& path, const std::string& member,
-                    archive* a) {
+                    archive* a, std::uint64_t byte) {
   const char* text = library.error_string(a);
   const std::string_view why = text != nullptr ? text : "unknown reason";
   std::error_code ec;
-  auto byte = static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a, -1)));
   if (why.find("runcated") != std::string_view::npos)
     if (const std::uint64_t end = fs::file_size(path, ec); !ec) byte = end;
   return bad_input(byte > 0 ? BytePos{path, byte}.text() : path,
                    fmt::format("cannot unpack{}: {}", member.empty() ? "" : " " + member, why));
 }
 
-// Of a packed file that is no tar: what stands behind the last member that the library knows must be padding, which is zeros. Of
-// gzip and bzip2 it takes anything for that.
+// What stands behind the last member that is known must be padding, which is zeros. The library takes anything for that of bzip2; of
+// a tar in what it unpacks itself it does not tell where that ends.
 Result<void> nothing_is_left(const std::string& path, std::uint64_t from) {
   std::ifstream file(path, std::ios::binary);
   file.seekg(static_cast<std::streamoff>(from));
@@ -55,6 +55,28 @@ Result<void> nothing_is_left(const std::string& path, std::uint64_t from) {
                        "another member, or the end of the file");
   }
   return {};
+}
+
+la_ssize_t next_of_gzip(archive* /*a*/, void* gzip, const void** piece) {
+  auto& from = *static_cast<GzipStream*>(gzip);
+  const std::string_view next = from.next();
+  *piece = next.data();
+  return from.failed() ? ARCHIVE_FATAL : static_cast<la_ssize_t>(next.size());
+}
+
+Error too_much(const std::string& path, std::uint64_t unpacked, std::uint64_t read) {
+  return bad_input(BytePos{path, read}.text(), "the file unpacks to too much",
+                   fmt::format("{} bytes of {}", unpacked, read), std::string(kMostUnpacked));
+}
+
+// Behind the end of a tar there is padding in what was packed, too, and only then what checks it.
+Result<void> read_to_its_end(GzipStream& gzip, const std::string& path, std::uint64_t unpacked) {
+  for (std::string_view rest; !(rest = gzip.next()).empty();) {
+    unpacked += rest.size();
+    if (unpacked > most_unpacked(gzip.read())) return too_much(path, unpacked, gzip.read());
+  }
+  if (gzip.failed()) return gzip.error({});
+  return nothing_is_left(path, gzip.read());
 }
 
 // The number of files in an archive that its size explains: names and headers compress, too.
@@ -84,6 +106,8 @@ bool looks_compressed_or_tar(std::string_view b) {
 Result<void> walk_archive(const std::string& path, const std::function<bool(const std::string&)>& enter,
                           const std::function<Result<void>(std::string_view, bool)>& data) {
   WEFT_ASSIGN(const ArchiveLibrary library, load_archive_library());
+  // Its own gzip passes over what checks the data.
+  const std::unique_ptr<GzipStream> gzip = GzipStream::open(path);
   const ArchivePtr a(library.read_new(), library.read_free);
   if (a == nullptr) throw std::bad_alloc();
   // Those that docs/trace-format.md names: others start programs.
@@ -93,8 +117,19 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
   library.read_support_filter_bzip2(a.get());
   library.read_support_format_tar(a.get());
   library.read_support_format_raw(a.get());
-  if (library.read_open_filename(a.get(), path.c_str(), kPieceBytes) != ARCHIVE_OK)
-    return archive_fault(library, path, {}, a.get());
+  // Of the file, so far.
+  const auto bytes_read = [&] {
+    return gzip != nullptr
+               ? gzip->read()
+               : static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a.get(), -1)));
+  };
+  const auto fault = [&](const std::string& member) {
+    return gzip != nullptr && gzip->failed() ? gzip->error(member.empty() ? "" : " " + member)
+                                             : archive_fault(library, path, member, a.get(), bytes_read());
+  };
+  if ((gzip != nullptr ? library.read_open(a.get(), gzip.get(), nullptr, next_of_gzip, nullptr)
+                       : library.read_open_filename(a.get(), path.c_str(), kPieceBytes)) != ARCHIVE_OK)
+    return fault({});
   std::error_code ec;
   const std::uint64_t packed = fs::file_size(path, ec);
   std::uint64_t unpacked = 0, members = 0;
@@ -103,13 +138,14 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
     archive_entry* entry = nullptr;
     const int r = library.read_next_header(a.get(), &entry);
     if (r == ARCHIVE_EOF) {
-      const la_int64_t read = library.filter_bytes(a.get(), -1);
-      return tar || ec || read < 0 ? Result<void>() : nothing_is_left(path, static_cast<std::uint64_t>(read));
+      if (gzip != nullptr) return read_to_its_end(*gzip, path, unpacked);
+      return tar || ec ? Result<void>() : nothing_is_left(path, bytes_read());
     }
-    if (r < ARCHIVE_WARN) return archive_fault(library, path, {}, a.get());
-    if (library.filter_count(a.get()) > 2)  // the last one is the file itself
-      return bad_input(path, "compressed more than once", library.filter_name(a.get(), 1),
-                       "compressed text, or a tar");
+    if (r < ARCHIVE_WARN) return fault({});
+    const int filters = library.filter_count(a.get());  // with what comes to the library as the last one
+    if (filters > (gzip != nullptr ? 1 : 2))
+      return bad_input(path, "compressed more than once",
+                       filters > 2 ? library.filter_name(a.get(), 1) : "gzip", "compressed text, or a tar");
     if (++members > most_members(packed))
       return bad_input(path, "the archive has too many files for its size", {},
                        fmt::format("at most {}", most_members(packed)));
@@ -126,13 +162,10 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       la_int64_t offset = 0;
       const int d = library.read_data_block(a.get(), &block, &n, &offset);
       if (d == ARCHIVE_EOF) break;
-      if (d < ARCHIVE_WARN) return archive_fault(library, path, name, a.get());
+      if (d < ARCHIVE_WARN) return fault(name);
       unpacked += n;
-      const auto read =
-          static_cast<std::uint64_t>(std::max<la_int64_t>(0, library.filter_bytes(a.get(), -1)));
-      if (unpacked > most_unpacked(read))
-        return bad_input(BytePos{path, read}.text(), "the file unpacks to too much",
-                         fmt::format("{} bytes of {}", unpacked, read), std::string(kMostUnpacked));
+      if (const std::uint64_t read = bytes_read(); unpacked > most_unpacked(read))
+        return too_much(path, unpacked, read);
       if (wanted) WEFT_TRY(data(std::string_view(static_cast<const char*>(block), n), false));
     }
     if (wanted) WEFT_TRY(data({}, true));

@@ -1,7 +1,8 @@
 // Files that are packed: a compressed text, or a tar archive, compressed or not. gzip, zstd up to --long=27, xz, bzip2; once.
 //
-// What is packed is streamed and never written to disk: it does not matter where the names of an archive's members point;
-// links in it are passed over. A file may unpack to most_unpacked() of what is read (core/files/input_file.hpp).
+// gzip is unpacked by zlib, which checks it (gzip_stream.hpp), all else by libarchive. What is packed is streamed and never written to
+// disk: it does not matter where the names of an archive's members point; links in it are passed over. A file may unpack to
+// most_unpacked() of what is read (core/files/input_file.hpp).
 #pragma once
 
 #include <functional>
