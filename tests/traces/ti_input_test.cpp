@@ -248,6 +248,19 @@ void export_a_message(const TempDir& dir) {
   }
 }
 
+// The library would go on behind it: a rank less, and nothing said.
+TEST(TiInput, ADamagedHeaderOfATarIsAnError) {
+  const TempDir dir;
+  write_archive(dir.path("t.tar"), ARCHIVE_FILTER_NONE,
+                {{"r-rank-0.txt", "0 compute 1\n"}, {"r-rank-1.txt", "1 compute 1\n"}});
+  ASSERT_TRUE(open_trace({dir.path("t.tar")}));
+  std::string tar = slurp(dir.path("t.tar"));
+  tar[1024 + 148] ^= 1;  // the checksum of the second header
+  const auto t = open_trace({dir.write("t.tar", tar)});
+  ASSERT_FALSE(t);
+  EXPECT_THAT(t.error().message(), HasSubstr("error: cannot unpack: "));
+}
+
 // All that is packed comes to the reader of TI text.
 TEST(TiInput, PackedTracesOfOtherFormatsAreToldByNameAndHowToUnpackThem) {
   const TempDir dir;

@@ -79,6 +79,9 @@ Result<void> read_to_its_end(GzipStream& gzip, const std::string& path, std::uin
   return nothing_is_left(path, gzip.read());
 }
 
+// A warning is of what nothing here hangs on. To try again (ARCHIVE_RETRY) is to go on behind a header that is damaged.
+bool is_fault(int answer) { return answer < ARCHIVE_OK && answer != ARCHIVE_WARN; }
+
 // The number of files in an archive that its size explains: names and headers compress, too.
 std::uint64_t most_members(std::uint64_t packed) { return 65'536 + packed / 16; }
 
@@ -141,7 +144,7 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       if (gzip != nullptr) return read_to_its_end(*gzip, path, unpacked);
       return tar || ec ? Result<void>() : nothing_is_left(path, bytes_read());
     }
-    if (r < ARCHIVE_WARN) return fault({});
+    if (is_fault(r)) return fault({});
     const int filters = library.filter_count(a.get());  // with what comes to the library as the last one
     if (filters > (gzip != nullptr ? 1 : 2))
       return bad_input(path, "compressed more than once",
@@ -162,7 +165,7 @@ Result<void> walk_archive(const std::string& path, const std::function<bool(cons
       la_int64_t offset = 0;
       const int d = library.read_data_block(a.get(), &block, &n, &offset);
       if (d == ARCHIVE_EOF) break;
-      if (d < ARCHIVE_WARN) return fault(name);
+      if (is_fault(d)) return fault(name);
       unpacked += n;
       if (const std::uint64_t read = bytes_read(); unpacked > most_unpacked(read))
         return too_much(path, unpacked, read);
