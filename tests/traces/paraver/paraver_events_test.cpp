@@ -52,6 +52,21 @@ TEST(ParaverEvents, AMessageIsOnTheCommunicatorThatItsCallsSay) {
   EXPECT_THAT(of_task(dir, text, 1), ElementsAre("recv 0/1 8b comm 1", "recv 0/1 8b"));
 }
 
+TEST(ParaverEvents, WhatIsSaidThatCannotBeIsRefused) {
+  const TempDir dir;
+  const std::string three =
+      "#Paraver (22/03/26 at 10:11):9000_ns:2(1,1):1:2(1:1,1:2),3\nc:1:1:2:1:2\nc:1:2:2:2:1\nc:1:3:1:1\n";
+  for (const auto& [event, what] : std::vector<std::pair<std::string, std::string>>{
+           {"60000619:99", ":23: error: a communicator that is not defined; got \"99\""},
+           {"60000619:-7", ":23: error: a communicator that is not defined; got \"-7\""},
+           {"60000619:3", ":23: error: a communicator that the task is not in; got \"3\""}}) {
+    const auto bad =
+        open_trace({dir.write("t.prv", three + "2:1:1:2:1:50:3:4\n2:2:1:2:1:50:" + event + "\n")});
+    ASSERT_FALSE(bad) << event;
+    EXPECT_THAT(bad.error().message(), HasSubstr("t.prv:6" + what));
+  }
+}
+
 TEST(ParaverEvents, ACommunicatorIsMadeWhereTheFileSays) {
   const TempDir dir;
   const std::string two =

@@ -85,10 +85,28 @@ class RecordReader {
         }
         ++losses_.events;
       } else if (dimemas::is_mpi_event(type) || is_said_beside(type)) {
+        if (!is_sound(type, value, w.task, at_type, f)) return false;
         rows_.add({at, order_++, type, value, 0, line_, w.task, 0, Row::What::event});
       } else if (!dimemas::is_about_mpi(type)) {
         ++losses_.events;
       }
+    }
+    return true;
+  }
+
+  // What is said can be. `at`: before the type.
+  bool is_sound(std::int64_t type, std::int64_t value, std::uint32_t task, const Fields& at,
+                Fields& f) const {
+    const auto fail = [&](const char* what, const char* expected) {
+      f = at;
+      f.skip();
+      return f.fail(what, expected);
+    };
+    if (type == kMessageCommunicator) {
+      const auto comm = head_.groups.find(value);
+      if (!comm) return fail("a communicator that is not defined", "one of those above");
+      if (!head_.groups.rank_in(*comm, task))
+        return fail("a communicator that the task is not in", "one of its own");
     }
     return true;
   }
