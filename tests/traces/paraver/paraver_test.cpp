@@ -470,6 +470,9 @@ TEST(ParaverHostile, EveryWrongLineHasItsMessage) {
       {two + "3:1:1:1:1:0:0:1:1:2:1:0:0:8:1:2\n",
        "t.prv:3:31: error: the record has too many fields; got \"2\"; expected the end of the line"},
       {two, "t.prv: error: the trace holds no call of MPI; expected events 50000001 to 50000003"},
+      {two + call(1, 0, 1, 1, 2),
+       "t.prv: error: no call of MPI in the trace has a message, and none is a collective; expected messages "
+       "whose ends lie in the calls that they are of"},
       {two + call(1, 0, 1, 2, 8, ":50100004:9"),
        "t.prv:3: error: a communicator that is not defined; expected one of those above"},
       {two + call(1, 0, 1, 2, 7, ":50100004:1") + call(2, 0, 1, 2, 9, ":50100004:1"),

@@ -51,6 +51,7 @@ class ParaverImport {
   std::unique_ptr<dimemas::Shared> shared_;
   Losses losses_;
   std::uint64_t ops_ = 0;
+  bool has_calls_ = false;
 };
 
 template <class Each, class End>
@@ -97,6 +98,7 @@ Result<void> ParaverImport::survey() {
   const auto each = [&](std::uint32_t task, const auto& made) -> Result<void> {
     if (!translator) translator.emplace(*shared_, task, &losses_);
     found[task] = true;
+    has_calls_ |= made.record.kind == RecordKind::event;
     auto added = add(*translator, made, block);
     count();
     return added;
@@ -176,8 +178,10 @@ Result<std::unique_ptr<TraceReader>> ParaverImport::run() {
   losses_.communicators = head_->communicators;
   losses_.defined = head_->defined;
   WEFT_TRY(survey());
-  if (rows_.empty() || ops_ == 0)
-    return bad_input(path_, "the trace holds no call of MPI", {}, "events 50000001 to 50000003");
+  if (ops_ == 0 && has_calls_)
+    return bad_input(path_, "no call of MPI in the trace has a message, and none is a collective", {},
+                     "messages whose ends lie in the calls that they are of");
+  if (ops_ == 0) return bad_input(path_, "the trace holds no call of MPI", {}, "events 50000001 to 50000003");
   WEFT_TRY(untangle());
   TraceHeader header;
   header.ranks = head_->tasks;
