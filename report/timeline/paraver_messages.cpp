@@ -75,9 +75,9 @@ PrvMessage PrvCalls::line(const replay::MessageSeen& m, const Call* const (&in)[
     p.sent = within(*c, p.sent);
     p.left = std::clamp(p.left, p.sent, c->end - 1);
   }
-  // Nobody is told of it, unless that is not asked for.
+  // Nobody is told of it, unless that is not asked for: behind all that its rank does, or it would be of a call that ends there.
   const bool cut = timeline_.from > SimTime{} || timeline_.to < timeline_.end;
-  p.received = cut ? prv_time(m.arrived) : std::max(prv_time(m.arrived), over_[p.to]);
+  p.received = cut ? prv_time(m.arrived) : std::max(prv_time(m.arrived), over_[p.to] + 1);
   p.posted = cut ? prv_time(m.received) : p.received;
   if (in[1] != nullptr) p.posted = in[1]->begin + 1;
   if (in[2] != nullptr) p.received = within(*in[2], prv_time(m.arrived));

@@ -8,7 +8,9 @@
 #include "report/html/run_collector.hpp"
 #include "report/timeline/perfetto.pb.h"
 #include "tests/report/timeline_texts.hpp"
+#include "tests/support/files.hpp"
 #include "tests/support/memory_trace.hpp"
+#include "traces/trace.hpp"
 
 namespace weft::report::hanging_ranks_test {
 namespace {
@@ -69,6 +71,36 @@ TEST(HangingRanks, WaitForAMessageInParaverAndAreNotIdle) {
   const std::string prv = paraver_texts(h.timeline, {0, 1}, {}).prv;
   EXPECT_NE(prv.find("\n1:1:1:1:1:1000:10000:3\n"), std::string::npos) << prv;
   EXPECT_EQ(prv.find(":1000:10000:0\n"), std::string::npos) << prv;
+}
+
+// Whether rank 1 waits in a receive, or has posted one and is done.
+TEST(HangingRanks, HaveNotReceivedInParaverWhatNobodyTook) {
+  const auto p = topology::load_platform("crossbar:n=2,bw=1GB/s,lat=1us").value();
+  for (const OpKind receive : {OpKind::recv, OpKind::irecv}) {
+    MemoryTrace t(2);
+    t.p2p(0, OpKind::send, 1, 5, 100);
+    t.compute(1, Duration(10 * kMicro));
+    t.p2p(1, receive, 0, 6, 100, CommId(0), receive == OpKind::recv ? traces::kNoRequest : 0);
+    if (receive == OpKind::irecv) t.wait(1, 0);
+    const std::vector<HostId> hosts{HostId(0), HostId(1)};
+    replay::ReplayOptions o;
+    TimelineOptions options;
+    options.calls = true;
+    TimelineCollector collector(2, options, p.fabric, hosts, o);
+    collector.attach(o);
+    const auto r = replay::replay(t, p, hosts, o).value();
+    EXPECT_FALSE(r.finished);
+    t.rewind();
+    const Timeline timeline = collector.finish(t, r.makespan).value();
+    const support::TempDir dir;
+    const std::string prv = paraver_texts(timeline, {0, 1}, t.communicators()).prv;
+    const auto read = traces::open_trace({dir.write("t.prv", prv)});
+    ASSERT_TRUE(read) << read.error().message();
+    traces::OpBlock block;
+    while ((*read)->next_block(RankId(1), block).value())
+      for (const auto& op : block.ops)
+        EXPECT_TRUE(traces::is_compute(op.kind)) << traces::op_name(op.kind) << "\n" << prv;
+  }
 }
 
 TEST(HangingRanks, HaveTheirSliceInPerfetto) {
