@@ -220,6 +220,7 @@ class RankWriter {
   [[nodiscard]] Result<void> status() const { return requests_.status(); }
 
  private:
+  using RequestList = std::span<const TimelineRequest>;
   void add(const TimelineSpan& s, RankClock& clock) {
     clock.pass(s.begin);
     const std::int64_t from = clock.now();
@@ -227,33 +228,80 @@ class RankWriter {
       out_.event(s.rank, from, kRegion, s.kind == OpKind::region_begin ? s.amount + 1 : 0);
       return;
     }
-    const ExtraeEvent& call = extrae_event(s.kind);
     // To who reads the file as a program MPI_Init is a barrier of all, which it is not in a replay.
-    const bool is_call = call.value != 0 && s.kind != OpKind::init && !s.for_accelerator;
+    const bool is_call = extrae_event(s.kind).value != 0 && s.kind != OpKind::init && !s.for_accelerator;
+    std::int64_t calls = 1;
     if (is_call) {
+      take_requests(s);
+      if (s.kind == OpKind::startall && !is_one_call(of_span_)) calls = std::ssize(of_span_);
       const bool has_ends =
           is_call_with_ends(s.kind) || traces::is_completion(s.kind) || traces::is_collective(s.kind);
-      clock.call(s.end, has_ends ? kLeastCall : 0);
+      clock.call(s.end, has_ends ? kLeastCall * calls : 0);
     } else {
       clock.pass(s.end);
     }
     const std::int64_t to = clock.now();
     out_.state(s.rank, from, to, s.for_accelerator ? kRunning.number : state_of(s.kind));
-    if (is_call) {
+    if (is_call && calls > 1) {
+      add_starts(s, from, to);
+    } else if (is_call) {
       if (is_call_with_ends(s.kind)) calls_.add(s.rank, s.op, from, to);
-      out_.event(s.rank, from, call.type, call.value);
-      if (traces::is_collective(s.kind)) add_sizes(s, from);
-      if ((is_call_with_ends(s.kind) || traces::is_comm_create(s.kind)) && s.comm != 0)
-        out_.beside(s.rank, from, traces::paraver::kMessageCommunicator, s.comm + std::int64_t{1});
-      if (traces::is_comm_create(s.kind))
-        out_.beside(s.rank, from, traces::paraver::kMadeCommunicator, s.amount + 1);
-      add_requests(s, from, to);
-      out_.event(s.rank, to, call.type, 0);
+      add_call(s, s.kind, from, to, of_span_);
     } else if (s.kind == OpKind::compute_kernel) {
       add_between(s.rank, from, to, kKernel, s.kernel + 1);
     } else if (s.kind == OpKind::exchange_series) {
       add_between(s.rank, from, to, kSeries, 1);
     }
+  }
+  // Beside a call stands one communicator of its messages, and one way in which it sends.
+  static bool is_one_call(RequestList started) {
+    const TimelineRequest* send = nullptr;
+    for (const TimelineRequest& r : started) {
+      if (r.comm != started.front().comm || (send != nullptr && is_send_request(r) && r.as != send->as))
+        return false;
+      if (is_send_request(r)) send = &r;
+    }
+    return true;
+  }
+  static bool is_send_request(const TimelineRequest& r) { return traces::is_nonblocking_send(r.as); }
+  // A call for each request.
+  void add_starts(const TimelineSpan& s, std::int64_t from, std::int64_t to) {
+    const std::int64_t each = (to - from) / std::ssize(of_span_);
+    std::uint32_t sends = 0;
+    for (std::size_t i = 0; i < of_span_.size(); ++i) {
+      const TimelineRequest& r = of_span_[i];
+      const std::int64_t end = i + 1 == of_span_.size() ? to : from + each;
+      if (is_send_request(r))
+        calls_.add_send_of(s.rank, s.op, from, end, sends++);
+      else
+        calls_.add_receive_of(s.rank, s.op, from, end, r.slot);
+      add_call(s, OpKind::start, from, end, {&r, 1});
+      from = end;
+    }
+  }
+  void add_call(const TimelineSpan& s, OpKind kind, std::int64_t from, std::int64_t to,
+                RequestList requests) {
+    const ExtraeEvent& call = extrae_event(kind);
+    out_.event(s.rank, from, call.type, call.value);
+    if (traces::is_collective(kind)) add_sizes(s, from);
+    const bool starts = kind == OpKind::start || kind == OpKind::startall;
+    const std::uint32_t comm = starts && !requests.empty() ? requests.front().comm : s.comm;
+    if ((is_call_with_ends(kind) || traces::is_comm_create(kind)) && comm != 0)
+      out_.beside(s.rank, from, traces::paraver::kMessageCommunicator, comm + std::int64_t{1});
+    if (traces::is_comm_create(kind))
+      out_.beside(s.rank, from, traces::paraver::kMadeCommunicator, s.amount + 1);
+    if (starts) add_how_sent(s.rank, from, requests);
+    for (const TimelineRequest& r : requests) {
+      if (r.ends) calls_.add_end(r, from, to);
+      if (r.as != OpKind::irecv)
+        out_.beside(s.rank, from, traces::paraver::kRequest, r.slot + std::int64_t{1});
+    }
+    out_.event(s.rank, to, call.type, 0);
+  }
+  void add_how_sent(std::uint32_t rank, std::int64_t at, RequestList started) {
+    const auto send = std::ranges::find_if(started, is_send_request);
+    if (send != started.end() && send->as != OpKind::isend)
+      out_.beside(rank, at, traces::paraver::kStartedAs, extrae_event(send->as).value);
   }
   void add_between(std::uint32_t rank, std::int64_t from, std::int64_t to, std::uint32_t type, int value) {
     out_.event(rank, from, type, value);
@@ -269,14 +317,12 @@ class RankWriter {
     if (traces::is_rooted(s.kind) && s.peer == static_cast<std::int32_t>(s.rank))
       out_.beside(s.rank, at, traces::paraver::kIsRoot, 1);
   }
-  void add_requests(const TimelineSpan& s, std::int64_t from, std::int64_t to) {
+  void take_requests(const TimelineSpan& s) {
+    of_span_.clear();
     const auto here = [&] { return std::tie(requests_.row().rank, requests_.row().span); };
     while (requests_.more() && here() < std::tie(s.rank, s.order)) requests_.next();
-    for (; requests_.more() && here() == std::tie(s.rank, s.order); requests_.next()) {
-      const TimelineRequest& r = requests_.row();
-      if (r.ends) calls_.add_end(r, from, to);
-      if (!r.receive) out_.beside(s.rank, from, traces::paraver::kRequest, r.slot + std::int64_t{1});
-    }
+    for (; requests_.more() && here() == std::tie(s.rank, s.order); requests_.next())
+      of_span_.push_back(requests_.row());
   }
 
   const Timeline& timeline_;
@@ -284,6 +330,7 @@ class RankWriter {
   Records& out_;
   PrvCalls& calls_;
   Requests requests_;
+  std::vector<TimelineRequest> of_span_;  // those of one
   std::int64_t last_ = 0;
 };
 
@@ -377,6 +424,10 @@ std::string paraver_pcf(const Timeline& timeline) {
     type(kPathEvent, "Critical path",
          Values{{kOwnTime, "own time"}, {kAwaited, "message that is waited for"}});
   type(kSeries, "Exchange series", Values{{1, "exchange series"}});
+  Values ways;
+  for (const OpKind k : {OpKind::ibsend, OpKind::issend, OpKind::irsend})
+    ways.emplace_back(extrae_event(k).value, std::string(extrae_event(k).label));
+  type(traces::paraver::kStartedAs, "Sends are started as", ways);
   out += "\n\nEVENT_TYPE\n";
   for (const ExtraeEventType& t : extrae::kCollectiveTypes)
     out += fmt::format("1    {}    {}\n", t.number, t.label);

@@ -9,8 +9,8 @@
 // That of the network is what no program sees: all messages, those of collectives among them, at the times of their data, and the load of
 // links. Links are the threads of a second application on a node of its own, since an event of the format is a thread's.
 //
-// `node_of_rank`: 0-based, in order of first use. Memory: as the timeline, and 8 B a rank. On disk 40 B for each state and each
-// event, 32 for each call, and of a message at most 250 B more than the timeline at once.
+// `node_of_rank`: 0-based, in order of first use. Memory: as the timeline, and 8 B a rank. On disk 40 B for each state, each
+// event and each call, and of a message at most 250 B more than the timeline at once.
 // Errors: a disk that is full, or cannot be read.
 #pragma once
 

@@ -40,11 +40,22 @@ Result<PrvCalls::Ends> PrvCalls::ends() {
   auto call = calls_.reader();
   auto ended = ended_.reader();
   auto row = of.reader();
+  std::uint32_t send = 0;  // of those of its operation
+  std::pair<std::uint32_t, std::uint64_t> sender;
   for (; row.more(); row.next()) {
     const Of& o = row.row();
-    const auto key = std::tie(o.rank, o.op);
-    while (call.more() && std::tie(call.row().rank, call.row().op) < key) call.next();
-    if (!call.more() || key < std::tie(call.row().rank, call.row().op)) continue;
+    const std::pair key(o.rank, o.op);
+    const auto here = [&] { return std::pair(call.row().rank, call.row().op); };
+    while (call.more() && here() < key) call.next();
+    if (!call.more() || key < here()) continue;
+    if (o.what == What::kSend) send = std::exchange(sender, key) == key ? send + 1 : 0;
+    if (call.row().one_of_several) {
+      // In the order of the messages, too: first sends, which have numbers as they are started, then receives.
+      const std::pair which(o.what, o.what == What::kSend ? send : o.request);
+      const auto of_this = [&] { return std::pair(call.row().what, call.row().which); };
+      while (call.more() && here() == key && of_this() < which) call.next();
+      if (!call.more() || here() != key || of_this() != which) continue;
+    }
     ends.add({o.number, call.row().begin, call.row().end, o.what});
     if (o.what == What::kSend) continue;
     if (o.request == traces::kNoRequest) {

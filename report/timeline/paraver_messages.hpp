@@ -46,6 +46,15 @@ class PrvCalls {
   void add(std::uint32_t rank, std::uint64_t op, std::int64_t begin, std::int64_t end) {
     calls_.add({op, begin, end, rank});
   }
+  // Operation `op`, which starts requests, is several calls: this is the one of its `send`-th send, or of the receive of a request.
+  void add_send_of(std::uint32_t rank, std::uint64_t op, std::int64_t begin, std::int64_t end,
+                   std::uint32_t send) {
+    calls_.add({op, begin, end, rank, send, What::kSend, true});
+  }
+  void add_receive_of(std::uint32_t rank, std::uint64_t op, std::int64_t begin, std::int64_t end,
+                      std::uint32_t request) {
+    calls_.add({op, begin, end, rank, request, What::kReceive, true});
+  }
   // A call ends the request that `made` made.
   void add_end(const TimelineRequest& request, std::int64_t begin, std::int64_t end) {
     ended_.add({request.made, begin, end, request.rank, request.slot});
@@ -57,14 +66,19 @@ class PrvCalls {
   [[nodiscard]] Result<PrvMessages> messages() &&;
 
  private:
+  // Which operation an end of a message is of, and then when that call is.
+  enum class What : std::uint8_t { kSend, kReceive, kOver };
   struct Call {
     std::uint64_t op = 0;
     std::int64_t begin = 0, end = 0;
     std::uint32_t rank = 0;
+    std::uint32_t which = 0;  // of several: of the sends of the operation, from 0, or the request
+    What what = What::kSend;
+    bool one_of_several = false;
   };
   struct CallsByOp {
     bool operator()(const Call& a, const Call& b) const {
-      return std::tie(a.rank, a.op, a.begin) < std::tie(b.rank, b.op, b.begin);
+      return std::tie(a.rank, a.op, a.what, a.which) < std::tie(b.rank, b.op, b.what, b.which);
     }
   };
   struct Ended {
@@ -77,8 +91,6 @@ class PrvCalls {
       return std::tie(a.rank, a.made, a.slot, a.begin) < std::tie(b.rank, b.made, b.slot, b.begin);
     }
   };
-  // Which operation an end of a message is of, and then when that call is.
-  enum class What : std::uint8_t { kSend, kReceive, kOver };
   struct Of {
     std::uint64_t op = 0, number = 0;
     std::uint32_t rank = 0, request = 0;

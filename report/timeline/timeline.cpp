@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/byte_sum.hpp"
+#include "replay/ranks/requests.hpp"
 #include "report/timeline/span_ops.hpp"
 
 namespace weft::report {
@@ -67,20 +68,23 @@ void TimelineCollector::attach(replay::ReplayOptions& options) {
 
 // Operations of a rank come in the order of its program.
 void TimelineCollector::note_requests(Requests& open, const traces::OpBlock& block, const traces::Op& op,
-                                      TimelineSpan& span) {
+                                      const TimelineSpan& span) {
   const auto add = [&](std::uint32_t slot, const Request& r, bool ends) {
-    timeline_.requests.add({span.order, r.made, timeline_.requests.size(), span.rank, slot, ends, r.receive});
+    timeline_.requests.add(
+        {span.order, r.made, timeline_.requests.size(), span.rank, slot, r.comm, r.as, ends});
   };
   const auto start = [&](std::int64_t slot) {
-    Request& r = open[static_cast<std::uint32_t>(slot)];
-    r.made = span.op;
-    span.comm = r.comm;
-    add(static_cast<std::uint32_t>(slot), r, false);
+    const auto it = open.find(static_cast<std::uint32_t>(slot));
+    if (it == open.end()) return;
+    it->second.made = span.op;
+    add(it->first, it->second, false);
   };
   if (op.kind == traces::OpKind::launch) return;  // computation, as the wait for it
   if (traces::makes_request(op.kind)) {
     const bool persistent = traces::makes_persistent_request(op.kind);
-    open[op.request] = {span.op, span.comm, traces::is_receive_request(op.kind), persistent};
+    const bool to_nobody = op.peer == traces::kProcNull && !traces::is_collective(op.kind);
+    if (to_nobody) return void(open.erase(op.request));  // it has no message
+    open[op.request] = {span.op, span.comm, persistent ? replay::started_form(op.kind) : op.kind, persistent};
     if (!persistent) start(op.request);
   } else if (op.kind == traces::OpKind::start) {
     start(op.request);
@@ -89,7 +93,7 @@ void TimelineCollector::note_requests(Requests& open, const traces::OpBlock& blo
   } else if (op.kind == traces::OpKind::request_free) {
     const auto it = open.find(op.request);
     if (it == open.end()) return;
-    if (!it->second.receive) add(it->first, it->second, true);
+    if (it->second.as != traces::OpKind::irecv) add(it->first, it->second, true);
     open.erase(it);
   } else if (traces::is_completion(op.kind)) {
     std::int64_t one = 0;

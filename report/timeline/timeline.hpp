@@ -42,7 +42,7 @@ struct TimelineSpan {
   std::int64_t amount = 0;
   std::int64_t listed = 0;  // bytes that only the list of a collective tells: listed_bytes()
   std::uint32_t rank = 0;
-  std::uint32_t comm = 0;  // as Op::comm; of a start that of its request, where calls are asked for
+  std::uint32_t comm = 0;  // as Op::comm
   std::int32_t peer = 0;
   traces::OpKind kind{};
   std::uint8_t kernel = 0;       // of a compute_kernel, a launch
@@ -68,7 +68,9 @@ struct TimelineRequest {
   std::uint64_t made = 0;    // the operation that made it, or started it
   std::uint64_t number = 0;  // of those of a rank
   std::uint32_t rank = 0, slot = 0;
-  bool ends = false, receive = false;
+  std::uint32_t comm = 0;
+  traces::OpKind as{};  // the non-blocking call that it is one of, started or not
+  bool ends = false;
 };
 
 // What an accelerator did.
@@ -159,12 +161,13 @@ class TimelineCollector {
   struct Request {
     std::uint64_t made = 0;  // the operation that made it, or started it
     std::uint32_t comm = 0;
-    bool receive = false, persistent = false;
+    traces::OpKind as{};
+    bool persistent = false;
   };
   using Requests = std::map<std::uint32_t, Request>;  // of a rank, by slot
   [[nodiscard]] Result<void> reopen(const RegionMarks& marks);
-  // Starts get the communicator of what they start.
-  void note_requests(Requests& open, const traces::OpBlock& block, const traces::Op& op, TimelineSpan& span);
+  void note_requests(Requests& open, const traces::OpBlock& block, const traces::Op& op,
+                     const TimelineSpan& span);
   TimelineOptions options_;
   Timeline timeline_;
   SortedRows<TimelineSpan, SpansByOp> seen_;

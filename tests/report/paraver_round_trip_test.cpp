@@ -73,7 +73,7 @@ struct Said {
 };
 
 // The exceptions that docs/dimemas.md names: a receive has the source, tag and bytes of what it took, one of MPI_Sendrecv does not block, a
-// persistent request is one of MPI_Isend or MPI_Irecv, what is ended by one call and the next is ended; no probes, no regions, no MPI_Init.
+// persistent request is one of MPI_Isend (of MPI_Ibsend and so on) or MPI_Irecv, what is ended by one call and the next is ended; no probes, no regions, no MPI_Init.
 class Program {
  public:
   Program(traces::TraceReader& t, std::uint32_t rank, const Took& took) : took_(took), rank_(rank) {
@@ -119,8 +119,14 @@ class Program {
     const Op& made = made_[slot];
     if (made.kind == OpKind::recv_init)
       receive(slot, made.comm);
-    else
-      post(slot, sent("isend", made));
+    else if (made.peer != traces::kProcNull)
+      post(slot, sent(std::string("i") +
+                          (made.kind == OpKind::ssend_init   ? "s"
+                           : made.kind == OpKind::bsend_init ? "b"
+                           : made.kind == OpKind::rsend_init ? "r"
+                                                             : "") +
+                          "send",
+                      made));
   }
   void add(const Op& op, std::span<const std::int64_t> list, std::uint64_t index) {
     index_ = index + 1;
@@ -148,7 +154,8 @@ class Program {
     } else if (traces::is_completion(k)) {
       std::int64_t one = 0;
       for (const std::int64_t slot : traces::completed_requests(op, list, one))
-        ended_.insert(requests_[static_cast<std::uint32_t>(slot)]);
+        if (const auto it = requests_.find(static_cast<std::uint32_t>(slot)); it != requests_.end())
+          ended_.insert(it->second);
     } else if (traces::is_collective(k)) {
       const bool carries = traces::blocking_form(k) != OpKind::barrier;
       std::string what = fmt::format("{} root {} {} B comm {}", traces::op_name(k), op.peer,
@@ -303,6 +310,69 @@ TEST(ParaverRoundTrip, OfMessagesAndCollectivesOfACommunicator) {
     all(k, kNone, sizes, {sizes, sizes, sizes});
   for (const OpKind k : {OpKind::reduce_scatter, OpKind::ireduce_scatter})
     all(k, kNone, {60}, {sizes, sizes, sizes});
+  for (const std::uint64_t i : {0u, 3u}) expect_a_round_trip(t, platform(i));
+}
+
+Op to_start(OpKind kind, CommId comm, std::int32_t peer, std::int32_t tag, std::int64_t bytes,
+            std::uint32_t request) {
+  return {.kind = kind, .comm = comm, .peer = peer, .tag = tag, .amount = bytes, .request = request};
+}
+
+// Of one source, destination and tag: on the communicator of another each receive would have the other's message. One is to nobody.
+TEST(ParaverRoundTrip, OfRequestsOfTwoCommunicatorsThatAreStartedTogether) {
+  MemoryTrace t(2);
+  const CommId world(0), twin = t.add_comm("twin", {0, 1});
+  for (std::uint32_t r = 0; r < 2; ++r) t.add(r, {.kind = OpKind::comm_dup, .amount = 1});
+  t.add(0, to_start(OpKind::send_init, world, 1, 4, 8, 0));
+  t.add(0, to_start(OpKind::send_init, world, traces::kProcNull, 4, 8, 5));
+  t.add(0, to_start(OpKind::send_init, twin, 1, 4, 1'000'000, 1));
+  t.add(1, to_start(OpKind::recv_init, twin, 0, 4, 1'000'000, 0));
+  t.add(1, to_start(OpKind::recv_init, world, 0, 4, 8, 1));
+  for (int i = 0; i < 3; ++i) {
+    t.compute(0, Duration(1'000'000));
+    t.add(0, {.kind = OpKind::startall}, {0, 5, 1});
+    t.add(0, {.kind = OpKind::waitall}, {5, 1});
+    t.compute(0, Duration(1'000'000));
+    t.wait(0, 0);
+    if (i == 0) {
+      t.p2p(1, OpKind::recv, 0, 4, 1'000'000, twin);
+      t.p2p(1, OpKind::recv, 0, 4, 8, world);
+      continue;
+    }
+    t.add(1, {.kind = OpKind::startall}, {0, 1});
+    t.add(1, {.kind = OpKind::waitall}, {0, 1});
+  }
+  for (const std::uint64_t i : {0u, 3u})
+    for (const replay::RawMode mode : kModes) expect_a_round_trip(t, platform(i), mode);
+}
+
+// Two ranks that wait for their sends before they receive: only buffered ones end. One of no bytes that is synchronous ends with its
+// receive. The long one is the last of those that are started together: they leave when the time that all calls take is over, but one after
+// the other where each has a call.
+TEST(ParaverRoundTrip, OfStartedSendsOfAllModes) {
+  MemoryTrace t(2);
+  const CommId world(0);
+  for (std::uint32_t r = 0; r < 2; ++r) {
+    const auto other = static_cast<std::int32_t>(1 - r);
+    t.add(r, to_start(OpKind::bsend_init, world, other, 0, 200'000, 0));
+    t.add(r, to_start(OpKind::ssend_init, world, other, 1, 0, 1));
+    t.add(r, to_start(OpKind::rsend_init, world, other, 2, 10, 2));
+    t.add(r, to_start(OpKind::recv_init, world, other, 1, 0, 3));
+    t.add(r, to_start(OpKind::recv_init, world, other, 2, 10, 4));
+  }
+  for (int i = 0; i < 2; ++i)
+    for (std::uint32_t r = 0; r < 2; ++r) {
+      const auto other = static_cast<std::int32_t>(1 - r);
+      t.compute(r, Duration(1'000'000 + 3'000'000 * r));
+      t.add(r, {.kind = OpKind::start, .request = 0});
+      t.wait(r, 0);
+      t.p2p(r, OpKind::recv, other, 0, 200'000);
+      t.add(r, {.kind = OpKind::startall}, {3, 1});
+      t.add(r, {.kind = OpKind::waitall}, {3, 1});
+      t.add(r, {.kind = OpKind::startall}, {1, 3, 4, 2, 0});
+      t.p2p(r, OpKind::recv, other, 0, 200'000);
+      t.add(r, {.kind = OpKind::waitall}, {0, 1, 2, 3, 4});
+    }
   for (const std::uint64_t i : {0u, 3u}) expect_a_round_trip(t, platform(i));
 }
 

@@ -52,6 +52,21 @@ TEST(ParaverEvents, AMessageIsOnTheCommunicatorThatItsCallsSay) {
   EXPECT_THAT(of_task(dir, text, 1), ElementsAre("recv 0/1 8b comm 1", "recv 0/1 8b"));
 }
 
+TEST(ParaverEvents, AStartedSendIsAsTheCallThatIsNamed) {
+  const TempDir dir;
+  const std::vector<std::pair<int, std::string>> ways{
+      {3, "isend"}, {36, "ibsend"}, {37, "issend"}, {38, "irsend"}};
+  for (const auto& [value, name] : ways)
+    EXPECT_THAT(of_task(dir, head(2) + call(1, 0, 9, 3, 124, fmt::format(":60000819:{}:60000519:1", value)) +
+                                 call(1, 9, 20, 1, 6, ":60000519:1") + message(1, 2, 2, 3, 5, 1, 7) +
+                                 message(2, 1, 1, 2, 20, 2, 8) + call(2, 0, 2, 1, 1) + call(2, 2, 6, 1, 2)),
+                ElementsAre("irecv 1/8 2b #0", name + " 1/7 1b #1", "waitall [0 1]"));
+  // A call that says itself how it sends does.
+  EXPECT_THAT(of_task(dir, head(2) + call(1, 0, 9, 1, 1, ":60000819:36") + message(1, 2, 2, 3, 5, 1, 7) +
+                               call(2, 2, 6, 1, 2)),
+              ElementsAre("send 1/7 1b"));
+}
+
 TEST(ParaverEvents, WhatIsSaidThatCannotBeIsRefused) {
   const TempDir dir;
   const std::string three =
@@ -59,7 +74,9 @@ TEST(ParaverEvents, WhatIsSaidThatCannotBeIsRefused) {
   for (const auto& [event, what] : std::vector<std::pair<std::string, std::string>>{
            {"60000619:99", ":23: error: a communicator that is not defined; got \"99\""},
            {"60000619:-7", ":23: error: a communicator that is not defined; got \"-7\""},
-           {"60000619:3", ":23: error: a communicator that the task is not in; got \"3\""}}) {
+           {"60000619:3", ":23: error: a communicator that the task is not in; got \"3\""},
+           {"60000819:4", ":23: error: no call that sends without blocking; got \"4\""},
+           {"60000819:-1", ":23: error: no call that sends without blocking; got \"-1\""}}) {
     const auto bad =
         open_trace({dir.write("t.prv", three + "2:1:1:2:1:50:3:4\n2:2:1:2:1:50:" + event + "\n")});
     ASSERT_FALSE(bad) << event;

@@ -58,7 +58,8 @@ struct Record {
   // send or a collective makes, or a call ends.
   std::optional<std::int64_t> of_message;
   std::optional<std::int64_t> request;
-  std::int64_t made = 0;  // the communicator, 0: none
+  std::int64_t made = 0;        // the communicator, 0: none
+  std::int64_t started_as = 0;  // the call of MPI whose way a started send has, 0: MPI_Isend
   // Of events.
   std::int64_t type = 0, value = 0;
 };

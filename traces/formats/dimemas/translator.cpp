@@ -125,6 +125,7 @@ bool Translator::send(const Record& r, Fields& f, OpBlock& out) {
         .tag = comm == CommId(0) ? shared_.channels.tag(r, true) : r.tag,
         .amount = r.bytes};
   if (call_ != nullptr && type_ != kCollectives && is_send(call_->kind)) op.kind = call_->kind;
+  if (r.started_as != 0) op.kind = find_mpi_call(r.started_as)->kind;
   if (!is_nonblocking_send(op.kind)) {
     push(op, out);
     return true;

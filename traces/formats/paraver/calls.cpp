@@ -64,6 +64,8 @@ void Calls::say(Call& call, const Row& row) const {
     call.communicator = row.second;
   else if (row.first == kMadeCommunicator)
     call.made = row.second;
+  else if (row.first == kStartedAs)
+    call.started_as = row.second;
   else
     call.said[static_cast<std::size_t>(row.first - kSentSize)] = row.second;
 }
@@ -182,6 +184,8 @@ Record Calls::record_of(const Row& row, const Call& of) const {
   r.tag = static_cast<std::int32_t>(row.second);
   r.communicator = static_cast<std::int64_t>(row.line);
   r.of_message = of.communicator;
+  if (const MpiCall* c = call_of(of.type, of.value); c != nullptr && c->role == CallRole::start)
+    r.started_as = of.started_as;
   if (row.what == Row::What::received) r.receive = dimemas::ReceiveHow::wait;
   return r;
 }

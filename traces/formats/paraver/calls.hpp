@@ -67,6 +67,7 @@ class Calls {
     std::size_t given = 0;                                // of them, to sends
     std::int64_t communicator = 0;                        // of its messages
     std::optional<std::int64_t> made;                     // kMadeCommunicator
+    std::int64_t started_as = 0;                          // kStartedAs; 0: not said
   };
   struct Mark {  // an event of the instant
     std::size_t call;

@@ -17,10 +17,12 @@ inline constexpr std::int64_t kRequest = 60000519;
 inline constexpr std::int64_t kMessageCommunicator = 60000619;
 // Of one that makes a communicator: which the task is in then, or 0 for none.
 inline constexpr std::int64_t kMadeCommunicator = 60000719;
+// Of one that starts sends which are no standard ones: the value of the call that sends so, MPI_Ibsend, MPI_Issend or MPI_Irsend.
+inline constexpr std::int64_t kStartedAs = 60000819;
 
 [[nodiscard]] constexpr bool is_said_beside(std::int64_t type) {
   return (type >= kSentSize && type <= kCommunicator) || type == kRequest || type == kMessageCommunicator ||
-         type == kMadeCommunicator;
+         type == kMadeCommunicator || type == kStartedAs;
 }
 
 }  // namespace weft::traces::paraver

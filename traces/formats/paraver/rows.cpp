@@ -107,6 +107,10 @@ class RecordReader {
       if (!comm) return fail("a communicator that is not defined", "one of those above");
       if (!head_.groups.rank_in(*comm, task))
         return fail("a communicator that the task is not in", "one of its own");
+    } else if (type == kStartedAs) {
+      const dimemas::MpiCall* c = dimemas::find_mpi_call(value);
+      if (c == nullptr || c->role != dimemas::CallRole::message || !is_nonblocking_send(c->kind))
+        return fail("no call that sends without blocking", "3, 36, 37 or 38");
     }
     return true;
   }
