@@ -289,8 +289,8 @@ ReplayResult Simulation::collect() {
   out.finished = ranks_.left() == 0;
   std::vector<std::string> of_deadlock;
   if (!out.finished)
-    out.deadlock =
-        explain_deadlock({ranks_, matcher_, comms_, messages_, waits_, tasks_, collectives_, series_}, of_deadlock);
+    out.deadlock = explain_deadlock(
+        {ranks_, matcher_, comms_, messages_, waits_, tasks_, collectives_, series_}, of_deadlock);
   collect_ranks(out);
   if (hindsight_.path().on() && out.finished) out.path = hindsight_.path().path();
   if (hindsight_.ideal().on() && out.finished) out.ideal = hindsight_.ideal().result(trace_.regions());

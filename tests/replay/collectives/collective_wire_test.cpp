@@ -1,7 +1,6 @@
 // What the libraries send: every pair of ranks, messages and bytes, of each collective against recordings of the layers
 // below them (tests/oracle/data/collectives/SOURCE.txt).
 #include <gtest/gtest.h>
-#include <zstd.h>
 
 #include <fstream>
 #include <iterator>
@@ -13,6 +12,7 @@
 
 #include "replay/collectives/rules.hpp"
 #include "tests/support/checkout.hpp"
+#include "tests/support/unpacked.hpp"
 
 namespace weft::replay {
 namespace {
@@ -21,15 +21,7 @@ using traces::OpKind;
 
 using Pairs = std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::int64_t, std::int64_t>>;
 
-std::string unpacked(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream packed;
-  packed << in.rdbuf();
-  const std::string bytes = packed.str();
-  std::string out(ZSTD_getFrameContentSize(bytes.data(), bytes.size()), '\0');
-  EXPECT_EQ(ZSTD_decompress(out.data(), out.size(), bytes.data(), bytes.size()), out.size());
-  return out;
-}
+using support::unpacked;
 
 // One line: "collective ranks root bytes from>to:messages:bytes...", or with `counts` after the bytes (wire.c).
 struct Recorded {

@@ -2,11 +2,13 @@
 // (tests/oracle/data/simgrid_platforms), and what is refused.
 #include <fmt/format.h>
 
-#include <fstream>
+#include <filesystem>
 #include <set>
 #include <sstream>
 
 #include "tests/support/checkout.hpp"
+#include "tests/support/files.hpp"
+#include "tests/support/unpacked.hpp"
 #include "tests/topology/support.hpp"
 #include "topology/simgrid/units.hpp"
 #include "topology/verify.hpp"
@@ -21,7 +23,7 @@ std::string simgrid_file(const std::string& name) {
   return support::oracle_dir() + "/simgrid_platforms/" + name;
 }
 
-// NAME.txt: what SimGrid says.
+// NAME.txt, or NAME.txt.zst: what SimGrid says.
 struct SimgridAnswer {
   struct Link {
     double bytes_per_s = 0, latency_s = 0;
@@ -34,7 +36,10 @@ struct SimgridAnswer {
 
 SimgridAnswer answer_of(const std::string& name) {
   SimgridAnswer out;
-  std::ifstream in(simgrid_file(name + ".txt"));
+  // The large ones are packed.
+  const std::string plain = simgrid_file(name + ".txt");
+  std::istringstream in(std::filesystem::exists(plain) ? support::slurp(plain)
+                                                       : support::unpacked(plain + ".zst"));
   for (std::string line; std::getline(in, line);) {
     std::istringstream fields(line);
     std::string kind, first, second;
