@@ -216,7 +216,10 @@ void Transfers::arrive(std::uint32_t i) {
   traffic_.arrived(n, agenda_.now());
   if (options_.on_message) {
     MessageSeen s = seen(n, (n.state & kMatched) != 0 ? n.matched : agenda_.now(), agenda_.now());
-    if (options_.on_match && !s.of_collective) s.number = sent_by_[i].number, s.send_op = sent_by_[i].op;
+    if (options_.on_match && !s.of_collective) {
+      s.number = sent_by_[i].number;
+      s.send_op = sent_by_[i].op;
+    }
     options_.on_message(s);
   }
   router_.give_back(i);
