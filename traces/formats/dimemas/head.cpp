@@ -102,10 +102,7 @@ std::optional<std::uint32_t> Groups::rank_in(CommId comm, std::uint32_t task) co
   return static_cast<std::uint32_t>(at - members.begin());
 }
 
-namespace {
-
-// Behind "d:1".
-bool communicator(Fields& f, Groups& groups) {
+bool read_communicator(Fields& f, Groups& groups, std::int64_t first) {
   std::int64_t number = 0, size = 0;
   const auto tasks = static_cast<std::int64_t>(groups.all()[0].members.size());
   if (!f.whole("number of the communicator", 0, INT32_MAX, number) ||
@@ -115,8 +112,10 @@ bool communicator(Fields& f, Groups& groups) {
     return f.fail_at(3, fmt::format("communicator {} has another number of tasks", number),
                      fmt::format("{}, which is how many are listed", f.left()));
   std::vector<std::int32_t> members(static_cast<std::size_t>(size));
-  for (std::int32_t& m : members)
-    if (!f.whole("task of the communicator", 0, tasks - 1, m)) return false;
+  for (std::int32_t& m : members) {
+    if (!f.whole("task of the communicator", first, first + tasks - 1, m)) return false;
+    m -= static_cast<std::int32_t>(first);
+  }
   std::vector<std::int32_t> sorted = members;
   std::ranges::sort(sorted);
   if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
@@ -125,8 +124,6 @@ bool communicator(Fields& f, Groups& groups) {
   return groups.add(number, std::move(members)) ||
          f.fail_at(2, "a communicator is defined twice", "one definition of each number");
 }
-
-}  // namespace
 
 bool looks_like_head(std::string_view first_bytes) { return without_bom(first_bytes).starts_with(kMagic); }
 
@@ -173,7 +170,7 @@ Result<Head> read_head(LineReader& lines) {
     d.skip();
     std::int64_t what = 0;
     if (!d.whole("kind of definition", kCommunicator, kWindow, what) ||
-        (what == kCommunicator && !communicator(d, head.groups)))
+        (what == kCommunicator && !read_communicator(d, head.groups, 0)))
       return std::move(d.error());
     head.defined += what == kCommunicator ? 1 : 0;
   }

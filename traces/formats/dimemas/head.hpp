@@ -36,6 +36,9 @@ class Groups {
   bool world_is_known_ = false;  // a definition of it was there
 };
 
+// Number, size and tasks of a communicator, behind "d:1" or Paraver's "c:1"; `first`: the number of the first task. False: `f` has the error.
+[[nodiscard]] bool read_communicator(Fields& f, Groups& groups, std::int64_t first);
+
 struct Head {
   explicit Head(std::uint32_t ranks) : tasks(ranks), groups(ranks) {}
   std::uint32_t tasks;

@@ -54,30 +54,6 @@ bool application(Fields& f, std::int64_t applications, std::int64_t& tasks,
   return true;
 }
 
-// Behind "c:1".
-bool communicator(Fields& f, Head& head) {
-  std::int64_t number = 0, size = 0;
-  const auto tasks = std::int64_t{head.tasks};
-  if (!f.whole("number of the communicator", 0, INT32_MAX, number) ||
-      !f.whole("size of the communicator", 1, tasks, size))
-    return false;
-  if (f.left() != static_cast<std::size_t>(size))
-    return f.fail_at(3, fmt::format("communicator {} has another number of tasks", number),
-                     fmt::format("{}, which is how many are listed", f.left()));
-  std::vector<std::int32_t> members(static_cast<std::size_t>(size));
-  for (std::int32_t& m : members) {
-    if (!f.whole("task of the communicator", 1, tasks, m)) return false;
-    --m;
-  }
-  std::vector<std::int32_t> sorted = members;
-  std::ranges::sort(sorted);
-  if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
-    return f.fail_at(4 + static_cast<std::size_t>(std::ranges::find(members, *twice) - members.begin()),
-                     fmt::format("a task is twice in communicator {}", number), "each task once");
-  return head.groups.add(number, std::move(members)) ||
-         f.fail_at(2, "a communicator is defined twice", "one definition of each number");
-}
-
 }  // namespace
 
 bool looks_like_head(std::string_view first_bytes) { return without_bom(first_bytes).starts_with(kMagic); }
@@ -139,7 +115,7 @@ Result<Head> read_head(dimemas::LineReader& lines) {
     }
     Fields same = c;
     (void)same.whole("number", 0, INT32_MAX, number);
-    if (!communicator(c, head)) return std::move(c.error());
+    if (!dimemas::read_communicator(c, head.groups, 1)) return std::move(c.error());
     ++head.defined;
     if (!world && head.groups.find(number) == CommId(0)) {
       world = true;
