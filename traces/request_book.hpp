@@ -16,6 +16,22 @@ namespace weft::traces {
   return is_send_init(k) || k == OpKind::recv_init;
 }
 
+// The operation that the start of a *_init posts.
+[[nodiscard]] constexpr OpKind started_form(OpKind init) {
+  switch (init) {
+    case OpKind::ssend_init:
+      return OpKind::issend;
+    case OpKind::bsend_init:
+      return OpKind::ibsend;
+    case OpKind::rsend_init:
+      return OpKind::irsend;
+    case OpKind::recv_init:
+      return OpKind::irecv;
+    default:
+      return OpKind::isend;
+  }
+}
+
 class RequestBook {
  public:
   struct Entry {

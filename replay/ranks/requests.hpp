@@ -15,11 +15,9 @@
 #include <vector>
 
 #include "traces/op.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::replay {
-
-// The operation that the start of a *_init posts.
-[[nodiscard]] traces::OpKind started_form(traces::OpKind init);
 
 struct NoNote {};
 
@@ -57,7 +55,7 @@ class RequestRows {
     row.receive = op.kind == traces::OpKind::recv_init;
     row.synchronous = op.kind == traces::OpKind::ssend_init;
     ops_[slot] = op;
-    ops_[slot].kind = started_form(op.kind);
+    ops_[slot].kind = traces::started_form(op.kind);
     return true;
   }
   // May be started: an inactive persistent one. Slots as a trace names them.

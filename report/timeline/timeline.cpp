@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/byte_sum.hpp"
-#include "replay/ranks/requests.hpp"
 #include "report/timeline/span_ops.hpp"
+#include "traces/request_book.hpp"
 
 namespace weft::report {
 
@@ -84,7 +84,7 @@ void TimelineCollector::note_requests(Requests& open, const traces::OpBlock& blo
     const bool persistent = traces::makes_persistent_request(op.kind);
     const bool to_nobody = op.peer == traces::kProcNull && !traces::is_collective(op.kind);
     if (to_nobody) return void(open.erase(op.request));  // it has no message
-    open[op.request] = {span.op, span.comm, persistent ? replay::started_form(op.kind) : op.kind, persistent};
+    open[op.request] = {span.op, span.comm, persistent ? traces::started_form(op.kind) : op.kind, persistent};
     if (!persistent) start(op.request);
   } else if (op.kind == traces::OpKind::start) {
     start(op.request);
